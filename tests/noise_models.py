@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from linesmith.analyzer.model import Better, Comparison, Metric, Rules, Sample, Use
 from linesmith.tuner.judge.interval import planned_looks
-from linesmith.tuner.judge.stopping import enough, order
+from linesmith.tuner.judge.ranking import enough, order
 from linesmith.tuner.judge.verdict import compare
 
 Values = NDArray[np.float64]

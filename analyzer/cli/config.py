@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from linesmith.analyzer.base.cache import location
+from linesmith.analyzer.base.files import location
 from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.group import nearest, no_command
 from linesmith.analyzer.cli.output import remark

@@ -30,9 +30,8 @@ _MORE_USERS = 4
     metavar="TYPE.POINTER",
     callback=series_output.of_record("TYPE.POINTER", "vm_area_struct.vm_lock", "struct"),
 )
-@click.option("--never-null", is_flag=True, help="Remove tests of the pointer: it is never NULL where it is tested.")
 @series_output.treewide_given
-def command(pointer: tuple[str, str], never_null: bool, request: TreewideRequest) -> int:
+def command(pointer: tuple[str, str], request: TreewideRequest) -> int:
     """Embed an object that a record points to in the record, on a cache line of its own.
 
     A semantic patch (Coccinelle) converts the users. Places that need a decision are listed. The source tree is not
@@ -43,7 +42,7 @@ def command(pointer: tuple[str, str], never_null: bool, request: TreewideRequest
 
     configurations = request.configurations()
     with request.deadline.running():
-        made = inlined(*pointer, request.tree.root, StepReporter(), never_null=never_null)
+        made = inlined(*pointer, request.tree.root, StepReporter())
     late: tuple[str, ...] = ()
     if not (made.standing or request.dry_run):
         checks = _checks(made, request, configurations)

@@ -19,7 +19,7 @@ from linesmith.analyzer.cli.settings import is_given
 if TYPE_CHECKING:
     from linesmith.analyzer.access.access_map import AccessMap
     from linesmith.analyzer.layouts.dwarf import Reading
-    from linesmith.analyzer.line_map.heat import MapHeat
+    from linesmith.analyzer.line_map.fields import MapHeat
     from linesmith.analyzer.model import Layout, LineMap
     from linesmith.analyzer.sharing.analysis import Explanation
 
@@ -151,7 +151,7 @@ def maps_of(
     Raises what ``analysis.analyse`` raises, ``click.UsageError`` for too many records, ``NothingToSuggest`` where the
     profile touches none of several.
     """
-    from linesmith.analyzer.line_map.heat import NO_HEAT, code_heat
+    from linesmith.analyzer.line_map.fields import NO_HEAT, code_heat
     from linesmith.analyzer.line_map.record_map import line_map  # imports numpy, which layouts do without
 
     layouts = reading.layouts
@@ -171,7 +171,7 @@ def _heats(
     elf: Path, profile: Path, reading: Reading, records: Sequence[Layout], types: Sequence[str], drawing: MapOptions
 ) -> list[tuple[Layout, MapHeat]]:
     """The records with their heat; several only where they were seen touched, the hottest first."""
-    from linesmith.analyzer.line_map.heat import heat_of
+    from linesmith.analyzer.line_map.fields import heat_of
 
     names = {one.name for one in records} if types else set()
     alone = names.pop() if len(names) == 1 else None

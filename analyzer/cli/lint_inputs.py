@@ -275,7 +275,7 @@ def of_sources(sources: VersionOptions, request: LintRequest) -> tuple[LintResul
     """
     from linesmith.analyzer.lint.linting import merged
     from linesmith.patches.matrix.check import check_names
-    from linesmith.patches.matrix.processes import each_apart
+    from linesmith.patches.matrix.kernels import each_apart
     from linesmith.patches.source.tree import Tree
 
     tree = request.tree or root_of(Path.cwd())

@@ -315,7 +315,7 @@ def deliver(choice: ChosenCandidate, tree: Tree, request: PatchRequest, scanned:
     from linesmith.analyzer.report import changes
     from linesmith.patches.edit.patch import confirm, patch_of
     from linesmith.patches.message.paragraphs import further_checks, is_worse
-    from linesmith.patches.series.stepwise import stepwise, whole
+    from linesmith.patches.series.files import stepwise, whole
 
     candidate = request.style.dressed(choice.candidate, choice.facts)
     with request.deadline.running():

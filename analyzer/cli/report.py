@@ -299,7 +299,7 @@ def record_changes(variant: ChangedVariant) -> tuple[tuple[ChangedRecord, ...], 
 
 
 def _change(variant: ChangedVariant, sides: tuple[Layout, Layout], anchor: str, *, own: bool) -> ChangedRecord:
-    from linesmith.analyzer.line_map.heat import NO_HEAT, heat_of
+    from linesmith.analyzer.line_map.fields import NO_HEAT, heat_of
     from linesmith.analyzer.line_map.record_map import line_map
     from linesmith.analyzer.report.html.candidate import layout_pair, meetings, memory_rows, why
     from linesmith.analyzer.report.html.finding import ChangedRecord, touched_cells

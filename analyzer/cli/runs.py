@@ -27,8 +27,8 @@ from linesmith.analyzer.cli.output import CLEAR_LINE, quiet, remark
 if TYPE_CHECKING:
     from linesmith.analyzer.model import Fidelity, Result, TunePlan, Variant
     from linesmith.plugins.api import Pool, Settings
+    from linesmith.tuner.run.laboratory import RunProgress
     from linesmith.tuner.run.preparation import Preview
-    from linesmith.tuner.run.progress import RunProgress
     from linesmith.tuner.run.run_directory import RunDirectory
 
 

@@ -16,7 +16,7 @@ import msgspec
 
 from linesmith.analyzer import _native
 from linesmith.analyzer.base import errors
-from linesmith.analyzer.base.cache import cache_directory, location
+from linesmith.analyzer.base.files import cache_directory, location
 from linesmith.analyzer.layouts import store
 from linesmith.analyzer.layouts.collection import Layouts, LayoutTable, flaw
 from linesmith.analyzer.layouts.store import is_saved, read_saved

@@ -14,8 +14,7 @@ from itertools import groupby
 from linesmith.analyzer.layouts.alignment import record_alignment
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.gaps import straddles
-from linesmith.analyzer.line_map.fields import MapField, fields
-from linesmith.analyzer.line_map.heat import NO_HEAT, MapHeat, TouchedSpot
+from linesmith.analyzer.line_map.fields import NO_HEAT, MapField, MapHeat, TouchedSpot, fields
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Access, Cell, CellKind, Layout, LineMap, MapLine, Toucher
 from linesmith.analyzer.sharing.parts import origin
 

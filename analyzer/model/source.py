@@ -36,7 +36,6 @@ class RefusalCode(StrEnum):
     JOINT = "joint-declaration"
     LARGER = "larger-object"
     MARKER = "marker"
-    MENTIONED = "mentioned"
     NAME_TAKEN = "name-taken"
     NEEDS_OBJECT = "needs-object"
     NOT_ADJACENT = "not-adjacent"

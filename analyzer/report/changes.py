@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,9 +17,11 @@ from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.model import ConfigurationCheck, Patch, Refusal
 from linesmith.analyzer.report.json_text import Json, fields_of, json_text
 from linesmith.patches.edit.patch import UnverifiedEdit
-from linesmith.patches.encapsulation.encapsulate import Encapsulated
-from linesmith.patches.inline.inline import Inlined
 from linesmith.patches.series.mails import PatchFile
+
+if TYPE_CHECKING:
+    from linesmith.patches.encapsulation.encapsulate import Encapsulated
+    from linesmith.patches.inline.inline import Inlined
 
 SCHEMA_VERSION = 1
 
@@ -72,7 +75,7 @@ def inline_json(inlined: Inlined, files: Sequence[tuple[str, bytes]], unjudged: 
         "uses": [fields_of(use, "place", "role", "function") for use in study.uses.places],
         "caches": study.caches.gone,
         "standing": inlined.standing,
-        "sites": inlined.sites,
+        "sites": inlined.study.sites,
         "semantic_patch": study.rules,
         "unjudged": unjudged,
         "patches": _texts(files),
@@ -101,7 +104,7 @@ def _inlined(inlined: Inlined) -> Iterator[str]:
     pointer, uses = inlined.study.pointer, len(inlined.study.uses.places)
     yield f"{pointer.outer.record.title}.{pointer.name} ({pointer.place}): a pointer to {pointer.target}, {uses} uses"
     yield from _places("In the way", inlined.standing)
-    yield from _places("To look at", inlined.sites)
+    yield from _places("To look at", inlined.study.sites)
     yield from _semantic_patch(inlined.study.rules)
 
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.diff import RecordDiff
-from linesmith.analyzer.line_map.heat import heat_of
+from linesmith.analyzer.line_map.fields import heat_of
 from linesmith.analyzer.line_map.record_map import compared_maps, line_map
 from linesmith.analyzer.model import Candidate, Cell, CellKind, Finding, LineMap, Profile, Toucher
 from linesmith.analyzer.report.candidate import Suggested, moved_names

@@ -10,7 +10,7 @@ from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import ElfIdentity, PhaseCount, SlabBasis, SlabGeometry, SlabMachine, SlabPlace
 from linesmith.analyzer.report.json_text import Json, fields_of, json_text
 from linesmith.analyzer.report.prose import counted
-from linesmith.analyzer.slab.geometry import bytes_for, pages_for
+from linesmith.analyzer.slab.allocation import bytes_for, pages_for
 from linesmith.analyzer.slab.starts import TypeSlabs, together
 
 PAGES_OF = 1_000

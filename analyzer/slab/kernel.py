@@ -18,7 +18,7 @@ from pathlib import Path
 
 from linesmith.analyzer.base.errors import ElfError, SlabFactsError
 from linesmith.analyzer.model import SlabBasis, SlabCache, SlabGeometry, SlabMachine
-from linesmith.analyzer.slab.geometry import MOST, least_order
+from linesmith.analyzer.slab.allocation import MOST, least_order
 
 _ARM64 = "aarch64"
 # arm64 aligned kmalloc() for DMA by devices that are not coherent, until small buffers were copied instead.

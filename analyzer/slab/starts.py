@@ -25,8 +25,15 @@ from linesmith.analyzer.model import (
     SlabGeometry,
     SlabPlace,
 )
-from linesmith.analyzer.slab.allocation import NO_OPTIONS, CacheOptions, Kernel, cache_of, own_cache
-from linesmith.analyzer.slab.geometry import least_order, phase_counts
+from linesmith.analyzer.slab.allocation import (
+    NO_OPTIONS,
+    CacheOptions,
+    Kernel,
+    cache_of,
+    least_order,
+    own_cache,
+    phase_counts,
+)
 from linesmith.analyzer.slab.kernel import observed_geometry
 
 # Where x86-64 and arm64 have their direct map, with four or five levels of page tables, and other memory that no

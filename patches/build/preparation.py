@@ -29,9 +29,9 @@ from typing import IO
 import msgspec
 
 from linesmith.analyzer.base import files
-from linesmith.analyzer.base.cache import cache_directory
 from linesmith.analyzer.base.child import Command, Streams, missing, run, started
 from linesmith.analyzer.base.errors import TreeError
+from linesmith.analyzer.base.files import cache_directory
 from linesmith.patches.build.confinement import Confinement, compiler_version, toolchain_of
 from linesmith.patches.build.kconfig import KernelConfiguration, Toolchain, build_stamp, toolchain, values
 from linesmith.patches.build.options import Flags, from_words

@@ -24,8 +24,15 @@ from linesmith.analyzer.model import (
     SourceFact,
 )
 from linesmith.patches.build.confinement import compiler_version
-from linesmith.patches.build.kbuild import TreeBuild, for_unit, is_kernel_code, kernel_build, planned
-from linesmith.patches.build.plain_build import plain_build, seen_by_compilers
+from linesmith.patches.build.kbuild import (
+    TreeBuild,
+    for_unit,
+    is_kernel_code,
+    kernel_build,
+    plain_build,
+    planned,
+    seen_by_compilers,
+)
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.build.probe import CompiledProbe, Probe, compiled, probes
 from linesmith.patches.edit.edit import check_record, edit

@@ -13,16 +13,20 @@ from linesmith.analyzer.base.text import paragraph
 from linesmith.analyzer.model import ConfigurationCheck, FileChange, PatchSeries, Refusal, RefusalCode, SeriesStep
 from linesmith.patches.build.kbuild import is_kernel
 from linesmith.patches.build.preparation import Progress
-from linesmith.patches.encapsulation.accessor import Form, MemberAccessor, definition, in_style, plain_calls, spaced
 from linesmith.patches.encapsulation.member import (
     DeclaredMember,
+    Form,
+    MemberAccessor,
+    definition,
     find_member,
+    in_style,
     is_apart,
     of_other_program,
+    plain_calls,
     position_behind,
+    spaced,
 )
-from linesmith.patches.encapsulation.predicates import Predicate, calling, predicates_of
-from linesmith.patches.encapsulation.rules import UNSERVED, MemberRole, replacing
+from linesmith.patches.encapsulation.rules import UNSERVED, MemberRole, Predicate, calling, predicates_of, replacing
 from linesmith.patches.encapsulation.survey import (
     Survey,
     UsePlace,
@@ -40,10 +44,15 @@ from linesmith.patches.encapsulation.survey import (
 from linesmith.patches.matrix.choice import CheckedChange
 from linesmith.patches.matrix.evidence import paragraphs, summary
 from linesmith.patches.source.records import records_named
-from linesmith.patches.treewide.image import tree_image
-from linesmith.patches.treewide.mentions import mentions_in, mentions_of, unread_files
-from linesmith.patches.treewide.names import typedefs_in_tree
-from linesmith.patches.treewide.series import broken, from_first_to_last, message, never_compiled, with_results
+from linesmith.patches.treewide.mentions import mentions_in, mentions_of, typedefs_in_tree, unread_files
+from linesmith.patches.treewide.series import (
+    broken,
+    from_first_to_last,
+    message,
+    never_compiled,
+    tree_image,
+    with_results,
+)
 from linesmith.patches.treewide.spatch import SemanticPatch, spatch
 
 

@@ -12,11 +12,10 @@ from pathlib import Path
 
 from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.build.preparation import Progress
-from linesmith.patches.encapsulation.accessor import Form, MemberAccessor
-from linesmith.patches.encapsulation.member import DeclaredMember, Shape, is_apart
+from linesmith.patches.encapsulation.member import DeclaredMember, Form, MemberAccessor, Shape, is_apart
 from linesmith.patches.encapsulation.rules import UNSERVED, MemberRole, Target, census
-from linesmith.patches.treewide.image import TreeImage
 from linesmith.patches.treewide.mentions import Mention, mentions_in, read_source, source_files
+from linesmith.patches.treewide.series import TreeImage
 from linesmith.patches.treewide.spatch import RuleMatch, Types, spatch
 
 _OWN = frozenset((MemberRole.POINTER, MemberRole.OBJECT))

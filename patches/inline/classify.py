@@ -9,8 +9,19 @@ from dataclasses import dataclass, replace
 import tree_sitter
 
 from linesmith.analyzer.model import Refusal, RefusalCode
-from linesmith.patches.inline.allocators import ALLOCATORS, DEFERRED_RELEASES, PUBLISHERS, RELEASES, Allocator
-from linesmith.patches.inline.uses import PointerUse, Role, is_local, is_tested, stored_in, taken_out
+from linesmith.patches.inline.uses import (
+    ALLOCATORS,
+    DEFERRED_RELEASES,
+    PUBLISHERS,
+    RELEASES,
+    Allocator,
+    PointerUse,
+    Role,
+    is_local,
+    is_tested,
+    stored_in,
+    taken_out,
+)
 from linesmith.patches.treewide.mentions import Mention
 from linesmith.patches.treewide.syntax import (
     NULL,
@@ -31,7 +42,7 @@ from linesmith.patches.treewide.syntax import (
     text,
 )
 
-_NEVER_NULL = "keep what it says in another member, or give --never-null where it is always set"
+_NULL_SAYS = "record what it says in another member first, or take the test away where the pointer is always set"
 _EFFECTS = ("call_expression", "assignment_expression", "update_expression")
 _COMPARISONS = frozenset(("==", "!=", "<", ">", "<=", ">="))
 _TESTING = ("IS_ERR", "IS_ERR_OR_NULL", "PTR_ERR", "unlikely", "likely", "WARN_ON", "WARN_ON_ONCE", "BUG_ON")
@@ -49,8 +60,8 @@ class _PointerAccess:
     def of_role(self, role: Role) -> PointerUse:
         return replace(self.use, role=role)
 
-    def standing(self, code: RefusalCode, reason: str, lift: str = "", role: Role = Role.STANDING) -> PointerUse:
-        return replace(self.use, role=role, refusal=Refusal(code, self.use.place, reason, lift))
+    def standing(self, code: RefusalCode, reason: str, lift: str = "") -> PointerUse:
+        return replace(self.use, role=Role.STANDING, refusal=Refusal(code, self.use.place, reason, lift))
 
     def same(self, node: tree_sitter.Node | None) -> bool:
         return node is not None and compact(bare(node)) == self.spelled
@@ -122,7 +133,7 @@ def _alias(access: _PointerAccess, target: tree_sitter.Node | None) -> PointerUs
     test = next((one for one in inside(function, "identifier") if text(one) == name and is_tested(one)), None)
     if test is not None:
         reason = f"whether the pointer is NULL is asked by way of {name}, in line {line_of(test)}"
-        return access.standing(RefusalCode.NULL_TEST, reason, _NEVER_NULL, Role.TEST)
+        return access.standing(RefusalCode.NULL_TEST, reason, _NULL_SAYS)
     return access.of_role(Role.VALUE)
 
 
@@ -233,7 +244,7 @@ def _tested(access: _PointerAccess, above: tree_sitter.Node) -> PointerUse:
     if guard is not None and not _is_negative(access.node) and _only_releases(access, guard):
         return access.of_role(Role.RELEASE_CHECK)
     reason = f"whether the pointer is NULL is asked ({text(bare(above))[:60]})"
-    return access.standing(RefusalCode.NULL_TEST, reason, _NEVER_NULL, Role.TEST)
+    return access.standing(RefusalCode.NULL_TEST, reason, _NULL_SAYS)
 
 
 def _test_around(node: tree_sitter.Node) -> tree_sitter.Node | None:

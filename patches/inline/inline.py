@@ -4,41 +4,55 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 
+import tree_sitter
+
 from linesmith.analyzer.base.errors import VerificationFailed
 from linesmith.analyzer.base.text import listed, paragraph
-from linesmith.analyzer.model import CompiledSize, ConfigurationCheck, PatchSeries, Refusal, SeriesStep
+from linesmith.analyzer.model import CompiledSize, ConfigurationCheck, PatchSeries, Refusal, RefusalCode, SeriesStep
 from linesmith.patches.build.preparation import Progress
-from linesmith.patches.inline.aftermath import aftermath, left_behind
-from linesmith.patches.inline.cleanup import without_emptied, without_unused_labels
-from linesmith.patches.inline.order import in_order, moved_ahead
-from linesmith.patches.inline.pointer import pointer_member, with_object
-from linesmith.patches.inline.study import Study, study
-from linesmith.patches.inline.uses import Role
+from linesmith.patches.inline.classify import use_at
+from linesmith.patches.inline.find import PointerUses
+from linesmith.patches.inline.pointer import (
+    PointerMember,
+    pointer_member,
+    with_object,
+    without_emptied,
+    without_unused_labels,
+)
+from linesmith.patches.inline.study import Study, in_order, moved_ahead, study
+from linesmith.patches.inline.uses import RELEASES, Role
 from linesmith.patches.matrix.choice import CheckedChange
 from linesmith.patches.matrix.evidence import paragraphs, summary, unchecked
 from linesmith.patches.source.declaration import Declared
 from linesmith.patches.source.records import records_named
-from linesmith.patches.treewide.image import TreeImage, tree_image
-from linesmith.patches.treewide.series import broken, from_first_to_last, message, never_compiled, with_results
+from linesmith.patches.treewide.mentions import mentions_in
+from linesmith.patches.treewide.series import (
+    TreeImage,
+    broken,
+    from_first_to_last,
+    message,
+    never_compiled,
+    tree_image,
+    with_results,
+)
 from linesmith.patches.treewide.spatch import SemanticPatch, spatch
+from linesmith.patches.treewide.syntax import callee, enclosing, member_expression, operator_of, outermost, parsed
 
 
 @dataclass(frozen=True, slots=True)
 class Inlined:
     """What became of the request; ``series`` has no steps when something stands in the way from the beginning.
 
-    ``missed`` are places that the semantic patch should have changed and did not, ``sites`` those that a person should
-    look at.
+    ``missed`` are places that the semantic patch should have changed and did not.
     """
 
     study: Study
     series: PatchSeries
-    sites: tuple[Refusal, ...]
     missed: tuple[Refusal, ...] = ()
 
     @property
@@ -47,23 +61,19 @@ class Inlined:
         return (*self.study.standing, *self.missed)
 
 
-def inlined(record: str, member: str, tree: Path, progress: Progress, *, never_null: bool = False) -> Inlined:
+def inlined(record: str, member: str, tree: Path, progress: Progress) -> Inlined:
     """The series that makes what ``member`` of ``record`` points to a member, and what a person must look at.
 
-    ``never_null``: tests of the pointer for NULL say nothing but that it is set, and go. Nothing of the tree is
-    written. Raises ``DeclarationNotFound``, ``EditRefused`` where the declaration itself stands in the way,
-    ``ToolMissing`` without Coccinelle.
+    Nothing of the tree is written. Raises ``DeclarationNotFound``, ``EditRefused`` where the declaration itself stands
+    in the way, ``ToolMissing`` without Coccinelle.
     """
     with tree_image(tree) as image:
-        known = study(record, member, image, progress, never_null=never_null)
+        known = study(record, member, image, progress)
         if known.standing:
-            return Inlined(known, PatchSeries(()), known.sites)
+            return Inlined(known, PatchSeries(()))
         steps = _ordered(known, image)
         step, missed = _replaced(known, image, progress)
-        before = {one.file: image.original(one.file) for one in step.changes if one.before is not None}
-        after = {file: image.read(file) for file in before}
-        sites = (*known.sites, *aftermath(known.pointer, known.uses, before, after))
-        return Inlined(known, PatchSeries((*steps, step), refusals=sites), sites, missed)
+        return Inlined(known, PatchSeries((*steps, step), refusals=known.sites), missed)
 
 
 def _ordered(known: Study, image: TreeImage) -> tuple[SeriesStep, ...]:
@@ -81,7 +91,7 @@ def _ordered(known: Study, image: TreeImage) -> tuple[SeriesStep, ...]:
 def _replaced(known: Study, image: TreeImage, progress: Progress) -> tuple[SeriesStep, tuple[Refusal, ...]]:
     """The step that takes the pointer away, and the places where it is still used as one."""
     outer = known.pointer.outer
-    files = tuple(dict.fromkeys((*known.uses.files, *known.caches.files, *known.made_in)))
+    files = tuple(dict.fromkeys((*known.uses.files, *known.caches.files)))
     before = {file: image.read(file) for file in files}
     done = spatch(SemanticPatch(known.rules), image, files, progress)
     for file in files:
@@ -111,6 +121,43 @@ def _inline_message(known: Study, tree: Path) -> str:
     cache = f", with the slab cache {', '.join(caches.gone)}" if caches.gone else ""
     subject = f"make {known.pointer.name} a member of {title}"
     return message(tree, outer.file, subject, (own, f"Made with Coccinelle: {done}, {gone}{cache}."))
+
+
+# Uses of the pointer that are still there when the semantic patch has run.
+
+# What an object cannot do.
+_OF_POINTERS = frozenset((Role.OBJECT, Role.ALLOCATION, Role.RELEASE, Role.CLEARED))
+
+
+def left_behind(pointer: PointerMember, uses: PointerUses, image: TreeImage) -> Iterator[Refusal]:
+    """The places that the semantic patch should have changed and did not; it skips functions that it cannot parse."""
+    for file in uses.files:
+        source, lines = image.read(file), image.original(file).splitlines()
+        own = [use for use in uses.places if use.file == file]
+        known = {(use.function, use.holder) for use in own}
+        root = parsed(source)
+        for one in mentions_in(file, source, pointer.name):
+            use = use_at(root, file, one, pointer.targets)
+            node = member_expression(root, one.offset)
+            if (use.function, use.holder) in known and (use.role in _OF_POINTERS or _is_pointer(node)):
+                reason = f"spatch left the pointer here (`{one.text[:60]}`), perhaps in a function that it cannot parse"
+                # Where the line stands in the tree as it is.
+                line = one.text.encode("utf-8", "replace")
+                same = (
+                    old.place for old in own if old.function == use.function and lines[old.line - 1].strip() == line
+                )
+                yield Refusal(RefusalCode.NOT_PARSED, next(same, one.place), reason, "change it by hand")
+
+
+def _is_pointer(node: tree_sitter.Node | None) -> bool:
+    """Whether an arrow stands behind the member, or it is passed to a function that frees."""
+    if node is None:
+        return False
+    above = outermost(node).parent
+    if above is not None and above.type == "field_expression" and operator_of(above) == "->":
+        return True
+    call = enclosing(node, "call_expression", "field_expression", "expression_statement")
+    return call is not None and call.type == "call_expression" and callee(call) in RELEASES
 
 
 # What compilers say of the series: whether it builds, and what the record costs then.

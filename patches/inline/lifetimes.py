@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where records with the pointer are made and copied, and where objects of its type are freed by another way.
-
-A compiler relies on an alignment that is promised, so that one allocation of a record that does not keep it is one too
-many.
-"""
+"""Where records with the pointer are made and copied, and where objects of its type are freed by another way."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import PurePosixPath
@@ -18,16 +14,23 @@ import tree_sitter
 from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.build.kbuild import is_kernel
 from linesmith.patches.build.preparation import Progress
-from linesmith.patches.inline.allocators import ALLOCATORS, RELEASES
 from linesmith.patches.inline.find import PointerUses
 from linesmith.patches.inline.pointer import PointerMember
-from linesmith.patches.inline.uses import Role
-from linesmith.patches.source.macros import without_comments
-from linesmith.patches.treewide.image import TreeImage
-from linesmith.patches.treewide.mentions import mentions, read_source
-from linesmith.patches.treewide.names import any_of, metavariable, pointer_variable, titles_pattern, typedef_lines
+from linesmith.patches.inline.uses import ALLOCATORS, CACHE_CREATORS, RELEASES, PointerUse, Role
+from linesmith.patches.treewide.mentions import (
+    Mention,
+    any_of,
+    mentions,
+    mentions_in,
+    metavariable,
+    pointer_variable,
+    read_source,
+    typedef_lines,
+)
+from linesmith.patches.treewide.series import TreeImage
 from linesmith.patches.treewide.spatch import Report, RuleMatch, SemanticPatch, spatch
 from linesmith.patches.treewide.syntax import (
+    NULL,
     arguments,
     assigned_value,
     bare,
@@ -100,13 +103,6 @@ _FLAGS = 3
 _UNALIGNED = "take it from aligned_alloc() and align the member, which has been left out"
 # A kernel's folders are large, and every file takes Coccinelle seconds.
 _MOST_NEIGHBOURS = 8
-# malloc() becomes aligned_alloc().
-_ALIGNING = ("aligned_alloc", "malloc")
-# Ask for the size of a record that is there already.
-_OF_WHAT_IS_THERE = frozenset(("memset", "memcpy", "memmove", "memcmp", "bzero", "explicit_bzero"))
-_NO_MACRO = frozenset(
-    ("sizeof", "_Alignof", "alignof", "__alignof__", "offsetof", "typeof", "__typeof__", "container_of")
-)
 # Make a record, or many, and never align it.
 _RESIZING = ("realloc", "reallocarray", "krealloc", "g_realloc", "xrealloc")
 
@@ -218,7 +214,7 @@ def misaligned(pointer: PointerMember, seen: Lifetimes, image: TreeImage) -> Ite
     for making in seen.made:
         if making.cache:
             caches.setdefault(making.cache, making)
-        elif making.maker not in _ALIGNING:
+        elif making.maker != "aligned_alloc":
             reason = f"{making.function}() takes a {pointer.outer.record.title} from {making.maker}()"
             kernel = is_kernel(image.tree)
             lift = "make sure that it begins at a multiple of the member's alignment" if kernel else _UNALIGNED
@@ -235,65 +231,123 @@ def misaligned(pointer: PointerMember, seen: Lifetimes, image: TreeImage) -> Ite
                     yield Refusal(RefusalCode.CACHE_ALIGNMENT, place, reason, lift)
 
 
-def all_aligned(pointer: PointerMember, made: Sequence[Making], sources: Mapping[str, bytes]) -> bool:
-    """Whether makings were seen, all of them align, and no other code of ``sources`` may make a record."""
-    if not made or any(one.maker not in _ALIGNING for one in made):
-        return False
-    codes = {file: without_comments(source) for file, source in sources.items()}
-    variables = _variables(pointer, codes.values())
-    for file, source in sources.items():
-        if _is_passed_to_macro(pointer, codes[file]) or _has_whole_member(pointer, source):
-            return False
-        if any(not _is_known(one, file, made) for one in _sizes(pointer, variables, source)):
-            return False
-    return True
+# Slab caches that the separate object comes from: those that only it uses go with it.
+
+_OUTLIVES = ("SLAB_TYPESAFE_BY_RCU", "SLAB_DESTROY_BY_RCU")
+# Which argument is the constructor, by the number of arguments: kmem_cache_create(), kmem_cache_create_usercopy().
+_CONSTRUCTOR = {5: 4, 7: 6}
+# kmem_cache_create(name, size, args, flags) takes the constructor within a struct.
+_WITH_STRUCT = 4
+_NAME = re.compile(r"[A-Za-z_]\w*\Z")
 
 
-def _variables(pointer: PointerMember, codes: Iterable[bytes]) -> frozenset[str]:
-    """What is declared with the record's name in front: variables, parameters and members."""
-    declared = re.compile(
-        rb"\b(?:" + titles_pattern(pointer.holders) + rb")\b([\s*]+\w+(?:\s*(?:\[[^]\n]*\]\s*)*,\s*\**\w+)*)"
-    )
-    lists = (match for code in codes for match in declared.findall(code))
-    return frozenset(name.decode() for one in lists for name in re.findall(rb"\w+", one))
+@dataclass(frozen=True, slots=True)
+class Caches:
+    """``gone`` are the variables of caches that nothing else uses, ``files`` where they are named; ``left`` stay.
+
+    ``standing`` are those with objects that no member of a record can replace.
+    """
+
+    gone: tuple[str, ...]
+    files: tuple[str, ...]
+    left: tuple[Refusal, ...]
+    standing: tuple[Refusal, ...]
 
 
-def _is_passed_to_macro(pointer: PointerMember, code: bytes) -> bool:
-    """Whether a macro gets the record's name, as in ``NEW(struct area)``."""
-    called = re.compile(rb"\b(\w+)\s*\((?:[^(){};]*,)?\s*(?:" + titles_pattern(pointer.holders) + rb")\s*[,)]")
-    return any(match[1].decode() not in _NO_MACRO for match in called.finditer(code))
+def object_caches(uses: Sequence[PointerUse], image: TreeImage, progress: Progress) -> Caches:
+    """The caches that the uses take objects from."""
+    gone: list[str] = []
+    files: dict[str, None] = {}
+    left: list[Refusal] = []
+    standing: list[Refusal] = []
+    for cache in sorted({use.cache for use in uses if use.cache}):
+        first = next(use for use in uses if use.cache == cache)
+        places = _places(cache, first.file, image, progress)
+        naming = dict.fromkeys((first.file, *(one.file for one in places)))
+        standing.extend(_promises(cache, first.place, naming, image))
+        other = next((one for one in places if not _is_ours(one, cache, uses, image)), None)
+        if other is None and _NAME.match(cache):
+            gone.append(cache)
+            files.update(dict.fromkeys(one.file for one in places))
+            continue
+        place, where = (other.place, f" (`{other.text[:60]}`)") if other else (first.place, "")
+        reason = f"the slab cache {cache} stays, since it is used otherwise too{where}"
+        lift = "take it away by hand where nothing else needs it"
+        left.append(Refusal(RefusalCode.CACHE_LEFT, place, reason, lift))
+    return Caches(tuple(gone), tuple(files), tuple(left), tuple(standing))
 
 
-def _has_whole_member(pointer: PointerMember, source: bytes) -> bool:
-    """Whether another record has one of the record as a member, wherever that comes from."""
-    for one in inside(parsed(source), "field_declaration"):
-        declarator = one.child_by_field_name("declarator")
-        whole = declarator is not None and declarator.type in ("field_identifier", "array_declarator")
-        if whole and text(one.child_by_field_name("type")) in pointer.holders:
-            return True
-    return False
+def _places(cache: str, file: str, image: TreeImage, progress: Progress) -> tuple[Mention, ...]:
+    """Where the variable is named: in the one file that has it when it is static, else in the whole tree."""
+    if not _NAME.match(cache):
+        return ()
+    source = image.read(file)
+    if re.search(rb"\bstatic\b[^;(){}]*\b" + cache.encode() + rb"\b", source):
+        return tuple(mentions_in(file, source, cache))
+    return mentions(image.tree, cache, progress)
 
 
-def _sizes(pointer: PointerMember, variables: frozenset[str], source: bytes) -> Iterator[tree_sitter.Node]:
-    """Every ``sizeof`` of the record, by its name or by a variable."""
-    titles = {"".join(one.split()) for one in pointer.holders}
-    for one in inside(parsed(source), "sizeof_expression"):
-        named = compact(one).removeprefix("sizeof").removeprefix("(").removesuffix(")")
-        words = re.findall(r"\w+", re.sub(r"\[[^]]*\]", "", text(one)))
-        if named in titles or words[-1] in variables:
-            yield one
+def _promises(cache: str, place: str, files: Iterable[str], image: TreeImage) -> Iterator[Refusal]:
+    """What stands in the way of doing without ``cache``, that is created in ``files`` and used at ``place``."""
+    name = "".join(cache.split())
+    created = [
+        (file, call)
+        for file in files
+        for one in inside(parsed(image.read(file)), "assignment_expression")
+        if compact(one.child_by_field_name("left")) == name and callee(call := assigned_value(one)) in CACHE_CREATORS
+    ]
+    if not created:
+        reason = f"how the slab cache {cache} is created is not seen, which may have a constructor"
+        yield Refusal(RefusalCode.UNKNOWN_ALLOCATION, place, reason, "allocate the object with kmalloc() first")
+    for file, call in created:
+        where, source = f"{file}:{line_of(call)}", image.read(file)
+        if _outlives(call, source):
+            reason = f"objects of the slab cache {cache} stay of their type while readers look at freed ones"
+            yield Refusal(RefusalCode.PUBLISHED, where, reason)
+        if _constructs(call, source):
+            reason = f"a constructor sets up the objects of the slab cache {cache}"
+            lift = "set the object up where it is allocated first"
+            yield Refusal(RefusalCode.UNKNOWN_ALLOCATION, where, reason, lift)
 
 
-def _is_known(size: tree_sitter.Node, file: str, made: Sequence[Making]) -> bool:
-    """Whether the size is that of one of the makings, or of a record that is there."""
-    call = enclosing(size, "call_expression")
-    if call is not None and callee(call) in _OF_WHAT_IS_THERE:
+def _outlives(call: tree_sitter.Node, source: bytes) -> bool:
+    """Whether a flag says so; where flags are a variable, whether the file knows such a flag."""
+    if any(flag in text(call) for flag in _OUTLIVES):
         return True
-    making = enclosing(size, "assignment_expression", "init_declarator")
-    if making is None or call is None:
+    passed, at = arguments(call), 1 if callee(call).startswith("KMEM_CACHE") else 3
+    is_variable = at >= len(passed) or text(passed[at]) != text(passed[at]).upper()
+    return is_variable and any(flag.encode() in source for flag in _OUTLIVES)
+
+
+def _constructs(call: tree_sitter.Node, source: bytes) -> bool:
+    passed = [text(bare(one)) for one in arguments(call)]
+    if callee(call).startswith("KMEM_CACHE"):
         return False
-    value = making.child_by_field_name("right") or making.child_by_field_name("value") or making
-    first, last = line_of(making), making.end_point[0] + 1
-    return bare(value) == call and any(
-        one.file == file and one.maker == callee(call) and first <= one.line <= last for one in made
-    )
+    if len(passed) == _WITH_STRUCT:
+        return "ctor" in passed[2] or (passed[2] not in NULL and "{" not in passed[2] and b"ctor" in source)
+    at = _CONSTRUCTOR.get(len(passed))
+    return at is None or passed[at] not in NULL
+
+
+def _is_ours(one: Mention, cache: str, uses: Sequence[PointerUse], image: TreeImage) -> bool:
+    """Whether the place declares, creates, tests or destroys the cache, or is one of the uses."""
+    if any(use.cache == cache and (use.file, use.line) == (one.file, one.line) for use in uses):
+        return True
+    root = parsed(image.read(one.file))
+    node = root.descendant_for_byte_range(one.offset, one.offset + 1)
+    return node is not None and any(_ours(node, cache))
+
+
+def _ours(node: tree_sitter.Node, cache: str) -> Iterator[bool]:
+    declaration = enclosing(node, "declaration")
+    yield declaration is not None and text(declaration).startswith("static") and "=" not in text(declaration)
+    assignment = enclosing(node, "assignment_expression")
+    if assignment is not None and compact(assignment.child_by_field_name("left")) == cache:
+        made = assigned_value(assignment)
+        alone = assignment.parent is not None and assignment.parent.type == "expression_statement"
+        yield alone and callee(made) in CACHE_CREATORS
+    call = enclosing(node, "call_expression")
+    yield call is not None and callee(call) == "kmem_cache_destroy"
+    condition = enclosing(node, "if_statement")
+    test = condition.child_by_field_name("condition") if condition is not None else None
+    yield test is not None and compact(bare(test)) in (f"!{cache}", f"{cache}==NULL")

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from linesmith.patches.inline.allocators import ALLOCATORS, CACHE_CREATORS
 from linesmith.patches.inline.pointer import PointerMember
-from linesmith.patches.inline.uses import PointerUse, Role
-from linesmith.patches.treewide.names import any_of, metavariable, pointer_variable, typedef_lines
+from linesmith.patches.inline.uses import ALLOCATORS, CACHE_CREATORS, PointerUse, Role
+from linesmith.patches.treewide.mentions import any_of, metavariable, pointer_variable, typedef_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +41,16 @@ class _Metavariables:
         return head + "\n(\n" + "\n|\n".join(lines(way) for way in ways) + "\n)\n"
 
 
-def semantic_patch(
-    pointer: PointerMember, uses: Sequence[PointerUse], caches: Sequence[str], *, typed: bool, malloc: bool
-) -> str:
+def semantic_patch(pointer: PointerMember, uses: Sequence[PointerUse], caches: Sequence[str], *, typed: bool) -> str:
     """The rules for the ``uses``, in the order in which they must be applied; the slab ``caches`` go.
 
-    ``typed`` asks for the holder's type; ``malloc``: records come from ``malloc()`` and are to be aligned.
+    ``typed`` asks for the holder's type.
     """
     names = _Metavariables(pointer, typed)
     roles = {use.role for use in uses}
     made = {_kind(use) for use in uses if use.role is Role.ALLOCATION}
-    parts = [*_allocations(names, uses), *_checks(names, roles), *_releases(names, uses), *_tests(names, roles)]
-    parts += [*_caches(caches), *(_aligned(names) if malloc else ()), *_values(names, roles, made)]
+    parts = [*_allocations(names, uses), *_checks(names, roles), *_releases(names, uses)]
+    parts += [*_caches(caches), *_values(names, roles, made)]
     return "\n".join(parts)
 
 
@@ -99,7 +96,7 @@ def _fresh(names: _Metavariables, call: str, *, clears: bool) -> Iterator[str]:
 
 
 def _checks(names: _Metavariables, roles: Collection[Role]) -> Iterator[str]:
-    if Role.ALLOCATION_CHECK not in roles and Role.TEST not in roles:
+    if Role.ALLOCATION_CHECK not in roles:
         return
     branch, other = names.word("branch"), names.word("other")
     yield names.rule(
@@ -108,23 +105,6 @@ def _checks(names: _Metavariables, roles: Collection[Role]) -> Iterator[str]:
         f"statement {branch};",
     )
     yield names.rule("checked_with_others", lambda way: _without(f"{way} == NULL", "||", other), f"expression {other};")
-
-
-def _tests(names: _Metavariables, roles: Collection[Role]) -> Iterator[str]:
-    """Tests for NULL of a pointer that never is; those in other places are still true as addresses."""
-    if Role.TEST not in roles:
-        return
-    branch, other, another = names.word("branch"), names.word("other"), names.word("another")
-    yield names.rule("tested_with_others", lambda way: _without(f"{way} != NULL", "&&", other), f"expression {other};")
-    yield names.rule(
-        "chosen", lambda way: f"- {way} != NULL ? {other} : {another}\n+ {other}", f"expression {other}, {another};"
-    )
-    yield names.rule(
-        "with_alternative",
-        lambda way: f"- if ({way} != NULL)\n {branch}\n- else {other}",
-        f"statement {branch}, {other};",
-    )
-    yield names.rule("guarded", lambda way: f"- if ({way} != NULL)\n {branch}", f"statement {branch};")
 
 
 def _without(test: str, operator: str, other: str) -> str:
@@ -165,20 +145,10 @@ def _caches(caches: Sequence[str]) -> Iterator[str]:
         yield f"@ cache_declared{suffix} @\n@@\n- static struct kmem_cache *{cache};\n"
 
 
-def _aligned(names: _Metavariables) -> Iterator[str]:
-    """The record is aligned as its new member asks; C11 7.22.3.1."""
-    size, new, cast, titles = names.word("size"), names.word("new"), names.word("type"), names.pointer.holders
-    declared = "".join(f"{line}\n" for line in (*typedef_lines(titles), f"expression {size};", f"type {cast};"))
-    call = f"({cast})\n- malloc({size})\n+ aligned_alloc(__alignof__(*{new}), {size})"
-    yield f"@ aligned @\n{declared}{pointer_variable(titles, new)}\n@@\n {new} = {call}\n"
-    for number, title in enumerate(titles, start=1):
-        yield f"@ aligned_where_declared{number} @\n{declared}identifier {new};\n@@\n {title} *{new} = {call}\n ;\n"
-
-
 def _values(names: _Metavariables, roles: Collection[Role], made: Collection[tuple[bool, bool]]) -> Iterator[str]:
     """The object or its address in place of the pointer."""
     member = names.word("member")
-    if Role.VALUE in roles or Role.TEST in roles:
+    if Role.VALUE in roles:
         yield from _addresses(names, made)
     if Role.OBJECT in roles:
         yield names.rule("object_itself", lambda way: f"- *{way}\n+ {way}")

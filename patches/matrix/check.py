@@ -11,8 +11,7 @@ from linesmith.analyzer.base.deadline import Deadline
 from linesmith.analyzer.base.errors import DeadlinePassed, LinesmithError, TreeError, VerificationFailed
 from linesmith.analyzer.model import ConfigurationCheck
 from linesmith.patches.build.confinement import compiler_version
-from linesmith.patches.build.kbuild import is_kernel_code
-from linesmith.patches.build.plain_build import seen_by_compilers
+from linesmith.patches.build.kbuild import is_kernel_code, seen_by_compilers
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.matrix import choice, kernels
 from linesmith.patches.matrix.choice import CheckedChange, Environment, MatrixRequest

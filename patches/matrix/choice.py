@@ -17,9 +17,8 @@ from types import MappingProxyType
 from linesmith.analyzer.base.child import missing
 from linesmith.analyzer.base.deadline import Deadline
 from linesmith.analyzer.model import CACHE_LINE_BYTES, FileChange, Layout, Residual, SlabMachine
-from linesmith.patches.build.kbuild import TreeBuild
+from linesmith.patches.build.kbuild import TreeBuild, plain_build
 from linesmith.patches.build.options import Flags
-from linesmith.patches.build.plain_build import plain_build
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.matrix.units import Includes, Including, Units, recorded_units
 from linesmith.patches.source.tree import Tree, source_bytes

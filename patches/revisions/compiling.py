@@ -19,9 +19,8 @@ from linesmith.analyzer.base.errors import CommandTimedOut, TreeError, Verificat
 from linesmith.analyzer.intent.reading import FILE_NAME
 from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.model import FileChange
-from linesmith.patches.build.kbuild import for_unit, is_kernel, is_kernel_code
+from linesmith.patches.build.kbuild import for_unit, is_kernel, is_kernel_code, seen_by_compilers
 from linesmith.patches.build.options import Flags
-from linesmith.patches.build.plain_build import seen_by_compilers
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.build.probe import Probe, compiled_in, probes
 from linesmith.patches.matrix.choice import TREE, Environment, program_environment

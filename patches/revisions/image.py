@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from linesmith.analyzer.base import files as durable
-from linesmith.analyzer.base.cache import cache_directory
 from linesmith.analyzer.base.errors import TreeError
+from linesmith.analyzer.base.files import cache_directory
 from linesmith.patches.build.preparation import Progress, wait_for_lock
 from linesmith.patches.revisions.git import Git, GitEntry
 from linesmith.patches.revisions.paths import checked_out, path_inside, stays_inside

@@ -31,8 +31,8 @@ from typing import IO, Generic, TypeVar
 
 import msgspec
 
-from linesmith.analyzer.base.cache import cache_directory
 from linesmith.analyzer.base.errors import CacheError
+from linesmith.analyzer.base.files import cache_directory
 from linesmith.analyzer.layouts.store import keep
 from linesmith.patches.build.preparation import wait_for_lock
 from linesmith.patches.scan.carriers import Files, digest_of

@@ -17,8 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from linesmith.analyzer.base.errors import ScanFailed, TreeError
-from linesmith.patches.build.kbuild import is_kernel, kernel_build
-from linesmith.patches.build.plain_build import NAME, entries
+from linesmith.patches.build.kbuild import NAME, entries, is_kernel, kernel_build
 from linesmith.patches.build.preparation import unit_commands
 from linesmith.patches.scan.carriers import Files, carriers
 from linesmith.patches.scan.header_text import declares

@@ -24,7 +24,7 @@ from linesmith.patches.build.confinement import Confinement, toolchain_of
 from linesmith.patches.build.kbuild import is_kernel
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.edit.unified import edit_script
-from linesmith.patches.treewide.image import TreeImage
+from linesmith.patches.treewide.series import TreeImage
 
 # Files that one process works on, so that a header they share is parsed once.
 _TOGETHER = 8

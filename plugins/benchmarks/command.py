@@ -13,7 +13,8 @@ from pathlib import Path
 from linesmith.analyzer.base.errors import BenchmarkUnknown
 from linesmith.analyzer.model import Better, Done, Metric, Step
 from linesmith.plugins.api import Settings
-from linesmith.plugins.benchmarks.outcome import (
+from linesmith.plugins.benchmarks.settings import (
+    BenchmarkOptions,
     Values,
     checked,
     end_of,
@@ -21,10 +22,12 @@ from linesmith.plugins.benchmarks.outcome import (
     matches,
     nonsense,
     number,
+    options_of,
+    shown,
     sound,
+    thread_count,
     words_of,
 )
-from linesmith.plugins.benchmarks.settings import BenchmarkOptions, options_of, shown, thread_count
 
 SECONDS = "seconds"
 VALUE = "value"

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from linesmith.analyzer.model import Done, Metric, Step
 from linesmith.plugins.api import Settings
-from linesmith.plugins.benchmarks.outcome import Values, ended_well
 from linesmith.plugins.benchmarks.programs import (
     CREW_SETTINGS,
     SourceProgram,
@@ -20,7 +19,7 @@ from linesmith.plugins.benchmarks.programs import (
     rate_metrics,
     rates,
 )
-from linesmith.plugins.benchmarks.settings import BenchmarkOptions, options_of, thread_count
+from linesmith.plugins.benchmarks.settings import BenchmarkOptions, Values, ended_well, options_of, thread_count
 
 _MOST_FILES = 64
 _DIRECTORY = "/tmp"  # noqa: S108 - where the storm runs; its files have no names there

@@ -11,15 +11,20 @@ from pathlib import Path
 
 from linesmith.analyzer.model import Better, Done, Metric, Step
 from linesmith.plugins.api import Settings
-from linesmith.plugins.benchmarks.outcome import Values, ended_well, nonsense, number, sound, words_of
 from linesmith.plugins.benchmarks.programs import SETTINGS, compiler_obstacle, copies, copies_tally, linking
 from linesmith.plugins.benchmarks.settings import (
     PROGRAM,
     BenchmarkOptions,
+    Values,
+    ended_well,
+    nonsense,
+    number,
     options_of,
     program,
     program_obstacle,
+    sound,
     thread_count,
+    words_of,
 )
 
 

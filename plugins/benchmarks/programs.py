@@ -21,8 +21,7 @@ from pathlib import Path
 from linesmith.analyzer.base.child import Streams, child
 from linesmith.analyzer.base.errors import DiskFull, OutputError, ToolMissing
 from linesmith.analyzer.model import Better, Done, Metric
-from linesmith.plugins.benchmarks.outcome import Values, nonsense, number, sound, words_of
-from linesmith.plugins.benchmarks.settings import BenchmarkOptions
+from linesmith.plugins.benchmarks.settings import BenchmarkOptions, Values, nonsense, number, sound, words_of
 
 # What a user can say of compiling, for every benchmark that has a program compiled.
 SETTINGS = ("linking", "compiler")

@@ -14,17 +14,21 @@ from pathlib import Path
 from linesmith.analyzer.base.errors import BenchmarkUnknown
 from linesmith.analyzer.model import Better, Done, Metric, Step
 from linesmith.plugins.api import Settings
-from linesmith.plugins.benchmarks.outcome import Values, ended_well, nonsense, number, words_of
 from linesmith.plugins.benchmarks.programs import SETTINGS, compiler_obstacle, linking, without_rights
 from linesmith.plugins.benchmarks.settings import (
     PROGRAM,
     BenchmarkOptions,
+    Values,
+    ended_well,
     nearest,
+    nonsense,
+    number,
     options_of,
     program,
     program_obstacle,
     shown,
     thread_count,
+    words_of,
 )
 
 _STRESSOR = re.compile(r"[a-z][a-z0-9-]{0,31}")

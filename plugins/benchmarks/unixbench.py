@@ -15,16 +15,21 @@ from pathlib import Path
 from linesmith.analyzer.base.errors import BenchmarkUnknown
 from linesmith.analyzer.model import Better, Done, Metric, Step
 from linesmith.plugins.api import Settings
-from linesmith.plugins.benchmarks.outcome import Values, ended_well, nonsense, number, sound, words_of
 from linesmith.plugins.benchmarks.programs import SETTINGS, compiler_obstacle, copies, copies_tally, linking
 from linesmith.plugins.benchmarks.settings import (
     DIRECTORY,
     BenchmarkOptions,
+    Values,
     directory,
+    ended_well,
     files_obstacle,
     nearest,
+    nonsense,
+    number,
     options_of,
+    sound,
     thread_count,
+    words_of,
 )
 
 WAYS = ("programs", "script")

@@ -14,15 +14,20 @@ from pathlib import Path
 from linesmith.analyzer.base.errors import BenchmarkUnknown
 from linesmith.analyzer.model import Better, Done, Metric, Step
 from linesmith.plugins.api import Settings
-from linesmith.plugins.benchmarks.outcome import Values, ended_well, nonsense, number, sound, words_of
 from linesmith.plugins.benchmarks.settings import (
     DIRECTORY,
     BenchmarkOptions,
+    Values,
     directory,
+    ended_well,
     files_obstacle,
+    nonsense,
+    number,
     options_of,
     shown,
+    sound,
     thread_count,
+    words_of,
 )
 
 MODES = ("processes", "threads")

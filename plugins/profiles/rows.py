@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from linesmith.plugins.profiles import columns as c
-from linesmith.plugins.profiles.columns import Columns
-from linesmith.plugins.profiles.tokens import TextCursor, Token, WordKind
+from linesmith.plugins.profiles.columns import Columns, TextCursor, Token, WordKind
 
 _MOST_SHARES = 7
 _FEWEST_SHARES = 2

@@ -13,8 +13,8 @@ from linesmith.analyzer.model import MOST_CALLERS, Profile, Remark, Sampling
 from linesmith.plugins.profiles.formats import PLAIN_SAMPLE
 from linesmith.plugins.profiles.sample_profile import SymbolStarts, profile_of_samples
 from linesmith.plugins.profiles.samples import Code, Samples, cpus_of, mode_of
+from linesmith.plugins.profiles.scan import bare, unmail
 from linesmith.plugins.profiles.script_line import CodePlace, ScriptSample, read_place, read_sample
-from linesmith.plugins.profiles.unmail import bare, unmail
 from linesmith.plugins.text import WIDE_MARKS, decode, read_text
 
 _FIELD = re.compile(r"#\s{0,8}([a-z][a-z0-9 ]{1,30}?)\s*:\s*(\S.{0,2000})$")

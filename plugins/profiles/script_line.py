@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from linesmith.plugins.profiles.data_source import OPERATIONS, source_of
+from linesmith.plugins.profiles.samples import OPERATIONS, source_of
 
 _MARK = "|OP "
 # perf cuts all of it at 100 characters, most often in the last field.

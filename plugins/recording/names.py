@@ -10,8 +10,7 @@ from pathlib import Path
 
 from linesmith.analyzer.base.elf import Segment
 from linesmith.analyzer.base.errors import ElfError
-from linesmith.plugins.machines.elf_image import read_elf
-from linesmith.plugins.machines.symbols import SymbolTable, code_symbols, kallsyms_symbols
+from linesmith.plugins.machines.elf_image import SymbolTable, code_symbols, kallsyms_symbols, read_elf
 from linesmith.plugins.machines.user import MappedRange
 from linesmith.plugins.recording.profile import CodeName
 

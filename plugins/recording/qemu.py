@@ -12,9 +12,8 @@ from pathlib import Path
 from linesmith.analyzer.base.child import find
 from linesmith.analyzer.base.errors import KernelNotBootable, LinesmithError, NotRecorded
 from linesmith.analyzer.model import Guest, Order, Recorded
-from linesmith.plugins.machines.elf_image import read_elf
+from linesmith.plugins.machines.elf_image import SymbolTable, code_symbols, read_elf
 from linesmith.plugins.machines.guest_files import initramfs, plan, recording_init
-from linesmith.plugins.machines.symbols import SymbolTable, code_symbols
 from linesmith.plugins.machines.system import (
     BOARDS,
     INITRAMFS,

@@ -11,8 +11,7 @@ from pathlib import Path
 from linesmith.analyzer.base.errors import GuestFailed, LinesmithError, NotRecorded
 from linesmith.analyzer.model import Emulation, Order, Profile, Recorded
 from linesmith.plugins.machines import user
-from linesmith.plugins.machines.elf_image import ElfImage
-from linesmith.plugins.machines.symbols import SymbolTable, code_symbols
+from linesmith.plugins.machines.elf_image import ElfImage, SymbolTable, code_symbols
 from linesmith.plugins.machines.user import RECORDING, escaped, plugin_argument, plugin_file
 from linesmith.plugins.recording.names import ProgramNames
 from linesmith.plugins.recording.profile import to_profile

@@ -19,7 +19,7 @@ from drgn.helpers.linux.mm import compound_head, follow_phys, page_flags, page_s
 from drgn.helpers.linux.slab import get_slab_cache_aliases
 
 from linesmith.analyzer.model import ObjectArea, ObjectKind
-from linesmith.plugins.snapshots.cache_types import RecordSize, types_of
+from linesmith.plugins.snapshots.pointers import RecordSize, types_of
 from linesmith.plugins.snapshots.variables import Variables, image_range
 
 _PREPROCESSOR_BITS = {"buddy": 0x80, "table": 0x200}

@@ -22,7 +22,7 @@ from statistics import fmean, median, stdev
 from noise_models import BASE, HEAD, METRIC, MODELS, USE, looked, trial
 
 from linesmith.analyzer.model import Comparison, Rules, Sample, VerdictKind
-from linesmith.tuner.judge.stopping import enough, order
+from linesmith.tuner.judge.ranking import enough, order
 
 CHANGES = (0.01, 0.03, 0.05, 0.2, 1.0)
 PROGRAM = """

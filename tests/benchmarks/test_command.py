@@ -122,7 +122,7 @@ def test_the_last_lines_are_cut_and_harmless() -> None:
 
 
 def test_a_pattern_that_takes_forever_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linesmith.plugins.benchmarks.outcome._CPU_SECONDS", 1)
+    monkeypatch.setattr("linesmith.plugins.benchmarks.settings._CPU_SECONDS", 1)
     with pytest.raises(BenchmarkNonsense, match="is not found within 1 s in an output of 41 characters"):
         parsed("a" * 40 + "\n", pattern=r"(a+)+(?P<value>$.)")
 

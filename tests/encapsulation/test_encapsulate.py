@@ -13,9 +13,16 @@ from patch_cases import stamps, write_files
 from text_cases import TextCase, text_cases
 
 from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused
-from linesmith.patches.encapsulation.accessor import Form, MemberAccessor, definition, in_style, plain_calls, spaced
-from linesmith.patches.encapsulation.member import find_member
-from linesmith.patches.encapsulation.predicates import is_truth, opposite
+from linesmith.patches.encapsulation.member import (
+    Form,
+    MemberAccessor,
+    definition,
+    find_member,
+    in_style,
+    plain_calls,
+    spaced,
+)
+from linesmith.patches.encapsulation.rules import is_truth, opposite
 from linesmith.patches.treewide.mentions import mentions
 
 HEADER = """\

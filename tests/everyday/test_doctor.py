@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from linesmith_command import linesmith
 
+from linesmith.analyzer.doctor.examine import events, recording_check
 from linesmith.analyzer.doctor.programs import Distribution, ended
-from linesmith.analyzer.doctor.recording import events, recording_check
 from linesmith.analyzer.model import Check, Readiness
 
 

@@ -16,8 +16,7 @@ from replay.traces import write_trace
 
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Layout
-from linesmith.analyzer.slab.allocation import Kernel, cache_of
-from linesmith.analyzer.slab.geometry import pages_for
+from linesmith.analyzer.slab.allocation import Kernel, cache_of, pages_for
 from linesmith.tuner.replay.plan import ReplayPlan, in_all_phases, relaid, unchanged
 from linesmith.tuner.replay.replayer import Replay, change_interval, open_trace
 from linesmith.tuner.replay.runs import RecordRuns

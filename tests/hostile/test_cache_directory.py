@@ -11,8 +11,8 @@ from c_source import compiled
 from linesmith_command import linesmith
 from lint_commits import repository
 
-from linesmith.analyzer.base.cache import cache_directory
 from linesmith.analyzer.base.errors import CacheError
+from linesmith.analyzer.base.files import cache_directory
 
 OTHER_USER = 12345
 SOURCE = "struct pair { long left, right; } pair; int main(void) { return 0; }"

@@ -95,7 +95,7 @@ TREEWIDE = {
         "queue\n", "#define a queue->b\n", "queue(\n", "typedef struct queue {", "typedef struct queue ",
         "static inline int ", "static inline bool f(struct queue *q) {", "static inline int f(struct queue * ",
     ),
-    ("inline", "queue.b", "--never-null"): ("/* q->b */\n", "// q->b\n"),
+    ("inline", "queue.b"): ("/* q->b */\n", "// q->b\n"),
 }  # fmt: skip
 OBJECT = "struct b { int taken; };\nstruct queue {\n\tint a;\n\tstruct b *b;\n};\n"
 USER = (SOURCES / "queue.c").read_text()

@@ -13,7 +13,7 @@ import pytest
 from linesmith_command import linesmith
 from patch_cases import write_files
 
-from linesmith.patches.treewide.image import tree_image
+from linesmith.patches.treewide.series import tree_image
 from linesmith.patches.treewide.spatch import Report, SemanticPatch, spatch
 
 pytestmark = pytest.mark.skipif(shutil.which("spatch") is None, reason="needs spatch of the package coccinelle")
@@ -62,7 +62,7 @@ def test_no_include_and_no_link_is_read_outside_of_the_tree(tmp_path: Path) -> N
         for name in named:
             with pytest.raises(OSError, match=re.escape(name)):
                 image.read(name)
-    done = linesmith("inline", "area.lock", "--never-null", "--tree", tree, "--dry-run")
+    done = linesmith("inline", "area.lock", "--tree", tree, "--dry-run")
     assert "a_word_of_a_secret" not in done.stdout + done.stderr
 
 

@@ -11,12 +11,18 @@ from text_cases import TextCase, text_cases
 
 from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused
 from linesmith.analyzer.model import RefusalCode
-from linesmith.patches.inline.cleanup import conditionals, without_emptied, without_unused_labels
-from linesmith.patches.inline.order import in_order, missed_by, moved_ahead, target_record
-from linesmith.patches.inline.pointer import PointerMember, pointer_member, with_object
+from linesmith.patches.inline.pointer import (
+    PointerMember,
+    conditionals,
+    pointer_member,
+    with_object,
+    without_emptied,
+    without_unused_labels,
+)
+from linesmith.patches.inline.study import in_order, missed_by, moved_ahead, target_record
 from linesmith.patches.source.declaration import Declared
 from linesmith.patches.source.records import records_named
-from linesmith.patches.treewide.image import TreeImage, tree_image
+from linesmith.patches.treewide.series import TreeImage, tree_image
 
 
 @text_cases(Path(__file__).with_name("cases") / "members.txt")

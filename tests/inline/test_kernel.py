@@ -59,12 +59,12 @@ def test_the_member_is_aligned_as_the_kernel_says_it(plain: Inlined) -> None:
 
 
 def test_records_that_are_not_aligned_and_other_programs_are_told(plain: Inlined) -> None:
-    told = [(one.place, one.reason) for one in plain.sites if one.code is RefusalCode.CACHE_ALIGNMENT]
+    told = [(one.place, one.reason) for one in plain.study.sites if one.code is RefusalCode.CACHE_ALIGNMENT]
     assert told == [
         ("mm/other.c:12", "area_second() takes a struct area from kzalloc()"),
         ("mm/area.c:33", "the slab cache area_cache asks for no alignment"),
     ]
-    told_of = [one.place for one in plain.sites if one.code is RefusalCode.OTHER_PROGRAM]
+    told_of = [one.place for one in plain.study.sites if one.code is RefusalCode.OTHER_PROGRAM]
     assert told_of == ["tools/testing/area.h:1"]
 
 
@@ -75,7 +75,7 @@ def test_a_cache_that_others_use_stays_and_flags_that_ask_for_zero_give_zero_byt
     asked = "kmem_cache_alloc(lock_cache, GFP_KERNEL | __GFP_ZERO)"
     result = made(tmp_path, shared.replace("kmem_cache_zalloc(lock_cache, GFP_KERNEL)", asked))
     assert result.study.caches.gone == ()
-    left = [(one.place, one.reason) for one in result.sites if one.code is RefusalCode.CACHE_LEFT]
+    left = [(one.place, one.reason) for one in result.study.sites if one.code is RefusalCode.CACHE_LEFT]
     assert left == [
         ("mm/area.c:33", "the slab cache lock_cache stays, since it is used otherwise too (`return lock_cache;`)")
     ]

@@ -11,8 +11,7 @@ from measured import SECONDS, STORM, comparison, samples
 
 from linesmith.analyzer.model import Comparison, Rules, VerdictKind
 from linesmith.tuner.judge.interval import planned_looks
-from linesmith.tuner.judge.ranking import cost, finalists, winner
-from linesmith.tuner.judge.stopping import enough, order
+from linesmith.tuner.judge.ranking import cost, enough, finalists, order, winner
 from linesmith.tuner.judge.verdict import bonferroni_rules, compare, floor, noise
 
 RULES = Rules(confidence=0.95, least_blocks=4, most_blocks=16)

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linesmith.analyzer.layouts.collection import LayoutTable
-from linesmith.analyzer.line_map.heat import NO_HEAT, MapHeat, heat_of
+from linesmith.analyzer.line_map.fields import NO_HEAT, MapHeat, heat_of
 from linesmith.analyzer.line_map.record_map import line_map
 from linesmith.analyzer.model import (
     Access,

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linesmith.analyzer.layouts.collection import LayoutTable
-from linesmith.analyzer.line_map.heat import heat_of
+from linesmith.analyzer.line_map.fields import heat_of
 from linesmith.analyzer.line_map.record_map import Fold, compared_maps, folded, line_map
 from linesmith.analyzer.model import Layout, LineMap
 from linesmith.analyzer.report.map_text import BLOCKS, PLAIN, group_rows

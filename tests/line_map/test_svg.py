@@ -14,7 +14,7 @@ from hand_made import finding, hot, meeting, scalar, struct, table
 from hypothesis import given
 
 from linesmith.analyzer.layouts.collection import LayoutTable
-from linesmith.analyzer.line_map.heat import heat_of
+from linesmith.analyzer.line_map.fields import heat_of
 from linesmith.analyzer.line_map.record_map import line_map
 from linesmith.analyzer.model import Layout, MemberFunction
 from linesmith.analyzer.report.map_svg import line_maps_svg

@@ -196,11 +196,11 @@ def test_many_processes_may_build_and_read_one_index(cache: Path, elf: Path) -> 
 
 def test_a_reader_never_meets_half_an_index_while_another_writes(cache: Path, elf: Path) -> None:
     writer = (
-        "import sys; from pathlib import Path; from linesmith.analyzer.base import cache; "
+        "import sys; from pathlib import Path; from linesmith.analyzer.base import files; "
         "from linesmith.analyzer.layouts import store; "
         "from linesmith.analyzer.layouts.dwarf import read_layouts; "
         "r = read_layouts(Path(sys.argv[1])); print(flush=True)\n"
-        "while True: store.save(cache.cache_directory(), sys.argv[2], r.layouts)"
+        "while True: store.save(files.cache_directory(), sys.argv[2], r.layouts)"
     )
     read_layouts(elf)
     command = [sys.executable, "-c", writer, str(elf), only_index(cache).stem]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from linesmith.analyzer.base.errors import TreeError, VerificationFailed
-from linesmith.patches.matrix.processes import each_apart
+from linesmith.patches.matrix.kernels import each_apart
 
 
 def test_results_come_in_the_order_of_the_items_whatever_ends_first(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from patch_cases import behind, candidate, finding, layout, write_files
 
 from linesmith.analyzer.model import Candidate, Layout, Move, MoveKind, PatchSeries, Residual
 from linesmith.patches.edit.patch import confirm, patch_of
-from linesmith.patches.series.stepwise import stepwise
+from linesmith.patches.series.files import stepwise
 from linesmith.patches.source.tree import Tree
 
 HEADER = """\

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from linesmith.analyzer.model import CacheRequest, Layout, RecordKind, SlabGeometry, SlabMachine
-from linesmith.analyzer.slab.allocation import CacheOptions, Kernel, cache_of
-from linesmith.analyzer.slab.geometry import geometry_of, pages_for, phase_counts
+from linesmith.analyzer.slab.allocation import CacheOptions, Kernel, cache_of, geometry_of, pages_for, phase_counts
 
 LIVE = Path("/sys/kernel/slab")
 OLD = SlabMachine(cpus=8, release=(6, 1))

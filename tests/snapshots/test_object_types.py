@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 from linesmith.analyzer.model import ObjectArea, ObjectKind
-from linesmith.plugins.snapshots.cache_types import types_of
-from linesmith.plugins.snapshots.pointers import TypedMemory, as_array, likely_records, votes_for
+from linesmith.plugins.snapshots.pointers import TypedMemory, as_array, likely_records, types_of, votes_for
 
 # Sizes as some kernel has them.
 RECORDS = {

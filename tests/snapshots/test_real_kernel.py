@@ -20,8 +20,7 @@ from snapshots.places import area_at, in_slabs, in_the_image, signals, start_at
 from linesmith.analyzer.base.errors import DebugInfoMissing
 from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import CacheRequest, SlabBasis, SlabMachine
-from linesmith.analyzer.slab.allocation import Kernel, own_cache
-from linesmith.analyzer.slab.geometry import geometry_of
+from linesmith.analyzer.slab.allocation import Kernel, geometry_of, own_cache
 from linesmith.analyzer.slab.kernel import release_of
 from linesmith.plugins.registry import snapshot_source
 

@@ -19,8 +19,8 @@ from linesmith.analyzer.model import Result, Variant
 from linesmith.plugins.api import Pool
 from linesmith.plugins.registry import executor
 from linesmith.tuner.run.bench import bench
+from linesmith.tuner.run.laboratory import RunProgress
 from linesmith.tuner.run.plan_file import plan_in
-from linesmith.tuner.run.progress import RunProgress
 from linesmith.tuner.run.run_directory import RunDirectory
 from linesmith.tuner.run.tune import tune
 

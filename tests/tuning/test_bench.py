@@ -12,8 +12,8 @@ from tuning.project import APART, BRIEF, PLAN, QUEUE_C, SYNTAX_ERROR, TOGETHER, 
 from linesmith.analyzer.base.errors import BaselineFailed, JournalError, PlanError
 from linesmith.analyzer.model import Budget, FailureKind, Result, Variant, VerdictKind
 from linesmith.tuner.run.bench import bench
+from linesmith.tuner.run.laboratory import RunProgress
 from linesmith.tuner.run.plan_file import plan_in
-from linesmith.tuner.run.progress import RunProgress
 
 pytestmark = pytest.mark.xdist_group("bench")
 

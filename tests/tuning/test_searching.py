@@ -34,11 +34,11 @@ from linesmith.analyzer.model import (
     VerdictKind,
 )
 from linesmith.plugins.registry import optimizer
-from linesmith.tuner.judge.stopping import blocks_needed, reach_at_the_end
+from linesmith.tuner.judge.ranking import blocks_needed, reach_at_the_end
 from linesmith.tuner.run.evidence import ExplainedRun, with_all_lines
 from linesmith.tuner.run.exploration import Exploration, searched
 from linesmith.tuner.run.journal import Journal
-from linesmith.tuner.run.progress import Narration, RunProgress
+from linesmith.tuner.run.laboratory import Narration, RunProgress
 from linesmith.tuner.run.result import advice
 from linesmith.tuner.run.rungs import BlockRung
 

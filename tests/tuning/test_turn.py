@@ -16,8 +16,8 @@ from tuning.project import APART, PLAN, at_work, project
 from linesmith.analyzer.model import Result, Site, Variant
 from linesmith.tuner.run.bench import bench
 from linesmith.tuner.run.block import measured_machine, turn, waiting_for
+from linesmith.tuner.run.laboratory import RunProgress
 from linesmith.tuner.run.plan_file import plan_in
-from linesmith.tuner.run.progress import RunProgress
 
 _SECONDS = 300
 _HOLDER = """

@@ -31,8 +31,15 @@ from linesmith.analyzer.model import (
     SlabPlace,
     VariableRow,
 )
-from linesmith.analyzer.slab.allocation import Kernel, cache_of, own_cache
-from linesmith.analyzer.slab.geometry import bytes_for, geometry_of, pages_for, phase_counts
+from linesmith.analyzer.slab.allocation import (
+    Kernel,
+    bytes_for,
+    cache_of,
+    geometry_of,
+    own_cache,
+    pages_for,
+    phase_counts,
+)
 from linesmith.analyzer.slab.starts import slab_places
 from linesmith.tuner.replay.scene import relocation
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 
 from linesmith.analyzer.base.errors import BenchmarkNonsense
 from linesmith.analyzer.model import Built, Comparison, Failure, FailureKind, Variant
-from linesmith.tuner.judge.ranking import winner
-from linesmith.tuner.judge.stopping import enough
+from linesmith.tuner.judge.ranking import enough, winner
 from linesmith.tuner.run.block import Rig
 from linesmith.tuner.run.journal import Journal
 from linesmith.tuner.run.journal_tables import PLACEBO, BlockStage, MeasuredBlock, Purpose, efforts_of, keep_variant

@@ -23,9 +23,8 @@ from linesmith.tuner.run.journal_tables import (
     trial_of,
     trials,
 )
-from linesmith.tuner.run.laboratory import Laboratory
+from linesmith.tuner.run.laboratory import Laboratory, Narration, TellProgress
 from linesmith.tuner.run.preparation import check, check_ladder, completed, refusals, reopen, without_search
-from linesmith.tuner.run.progress import Narration, TellProgress
 from linesmith.tuner.run.result import Terms, keep_terms, result_of, with_measures
 from linesmith.tuner.run.run_directory import RunDirectory, keep_patch_file, keep_purpose
 from linesmith.tuner.run.simulated import SimulatedBenchmark

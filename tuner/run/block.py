@@ -17,12 +17,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from linesmith.analyzer.base.cache import cache_directory
 from linesmith.analyzer.base.errors import BenchmarkFailed, BenchmarkNonsense, CacheError, PlanError
+from linesmith.analyzer.base.files import cache_directory
 from linesmith.analyzer.model import Done, Fidelity, Sample, Session, Site, Step, TunePlan, Use
 from linesmith.plugins import registry
 from linesmith.plugins.api import Tell
-from linesmith.tuner.judge.stopping import order
+from linesmith.tuner.judge.ranking import order
 from linesmith.tuner.run.journal_tables import BASELINE, Purpose
 from linesmith.tuner.run.judgement import Judge, measures, simulated_measures
 from linesmith.tuner.run.simulated import Interrupted, SimulatedBenchmark

@@ -16,7 +16,7 @@ from linesmith.tuner.run.assessment import remark
 from linesmith.tuner.run.evidence import ExplainedRun, with_all_lines
 from linesmith.tuner.run.journal import Journal
 from linesmith.tuner.run.journal_tables import keep_trial, trials
-from linesmith.tuner.run.progress import Narration
+from linesmith.tuner.run.laboratory import Narration
 from linesmith.tuner.run.rungs import COSTLY, Rung
 from linesmith.tuner.space.proposals import RecordProposals, proposals
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from linesmith.analyzer.base.errors import BenchmarkNonsense, JournalError, NothingToSuggest
 from linesmith.analyzer.model import Built, Comparison, Evidence, Fidelity, Result, Rules, Sample, VerdictKind
-from linesmith.tuner.judge.stopping import MOST_FORESEEN, blocks_needed
+from linesmith.tuner.judge.ranking import MOST_FORESEEN, blocks_needed
 from linesmith.tuner.judge.verdict import NOISY
 from linesmith.tuner.run.evidence import RECORDED, RunProfile, plan_of, planned_profile
 from linesmith.tuner.run.journal import Journal, decoded, encoded

@@ -27,9 +27,8 @@ from linesmith.tuner.run.journal_tables import (
     variants,
 )
 from linesmith.tuner.run.judgement import Judge
-from linesmith.tuner.run.laboratory import Laboratory
+from linesmith.tuner.run.laboratory import Laboratory, Narration, TellProgress
 from linesmith.tuner.run.preparation import check, check_ladder, completed, reopen
-from linesmith.tuner.run.progress import Narration, TellProgress
 from linesmith.tuner.run.result import Terms, comparisons, keep_terms, result_of, terms_of, with_measures
 from linesmith.tuner.run.run_directory import RunDirectory, keep_purpose
 from linesmith.tuner.run.rungs import Points, RungLadder, rigs

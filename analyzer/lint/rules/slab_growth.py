@@ -11,8 +11,7 @@ from linesmith.analyzer.layouts.gaps import lines
 from linesmith.analyzer.lint.growth import cause, holders
 from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule
 from linesmith.analyzer.model import Figure, Layout, Severity, SlabBasis, SlabCache, SlabGeometry, Violation
-from linesmith.analyzer.slab.allocation import cache_of, own_cache
-from linesmith.analyzer.slab.geometry import bytes_for, pages_for
+from linesmith.analyzer.slab.allocation import bytes_for, cache_of, own_cache, pages_for
 from linesmith.analyzer.slab.starts import slab_places
 
 MANY = 100_000

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.gaps import lines
-from linesmith.analyzer.line_map.heat import NO_HEAT, MapHeat, heat_of
+from linesmith.analyzer.line_map.fields import NO_HEAT, MapHeat, heat_of
 from linesmith.analyzer.line_map.record_map import compared_maps
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from linesmith.analyzer.attribution.by_object import apart_sentence
 from linesmith.analyzer.base.text import listed
-from linesmith.analyzer.line_map.heat import heat_of
+from linesmith.analyzer.line_map.fields import heat_of
 from linesmith.analyzer.line_map.record_map import line_map
 from linesmith.analyzer.model import (
     Cell,

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import ObjectBuild, Profile, Remark, Sampling
 from linesmith.plugins.profiles.perf_data.header import OpenedHeader, PerfEvent, PerfHeader, SampleField, open_header
-from linesmith.plugins.profiles.perf_data.perf import add_decoded
-from linesmith.plugins.profiles.perf_data.processes import Processes
+from linesmith.plugins.profiles.perf_data.processes import Processes, add_decoded
 from linesmith.plugins.profiles.perf_data.records import (
     ByteOrder,
     PerfRecord,
