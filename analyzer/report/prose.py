@@ -29,7 +29,7 @@ _ON_ONE_LINE = str.maketrans({"\n": r"\u000a", "\t": r"\u0009"})
 
 
 def prose(text: str, first: str = "", then: str = "", columns: int = WIDTH) -> str:
-    """``text`` (with names of C++ as people write them) in lines of at most ``columns``, behind ``first`` and ``then``."""
+    """``text`` (C++ names as people write them) in lines of at most ``columns``, behind ``first`` and ``then``."""
     return _filled(with_cxx_names(text), first, then, min(columns, WIDTH))
 
 
