@@ -231,3 +231,15 @@ def _touches(rows: NDArray[np.int64], trust: float, outermost: _Outermost) -> Co
 def _sum(one: AccessCounts, other: AccessCounts) -> AccessCounts:
     reads, writes = one.reads + other.reads, one.writes + other.writes
     return AccessCounts(reads, writes, one.updates + other.updates, one.atomics + other.atomics)
+
+
+def source_places(code_addresses: Iterable[int], accesses: AccessMap) -> dict[int, str]:
+    """Where the instructions at these addresses were written, as ``mm/mmap.c:120``; those that the map knows."""
+    wanted = np.unique(np.fromiter(code_addresses, np.uint64))
+    rows = np.minimum(np.searchsorted(accesses.address, wanted), max(len(accesses.address) - 1, 0))
+    if not len(accesses.address):
+        return {}
+    known = (accesses.address[rows] == wanted) & (accesses.line[rows] > 0)
+    places = zip(accesses.file[rows[known]].tolist(), accesses.line[rows[known]].tolist(), strict=True)
+    written = (f"{accesses.files[file]}:{line}" for file, line in places)
+    return dict(zip(wanted[known].tolist(), written, strict=True))

@@ -7,6 +7,7 @@ the two name the same member.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -40,7 +41,7 @@ _NOTHING = AccessCounts()
 _DEPTH = 4
 # What an access counts for a member that alone fits it.
 _WHOLE = 60
-_UNKNOWN = "[unknown]"
+_NAMELESS, _SOURCE = "[", re.compile(r"\w:[1-9]\d*\Z")
 # Functions of a way to a member: who came to it, and who called that.
 _CALLERS = 2
 _ANY_KIND = SampledKinds(loaded=False, stored=False)
@@ -259,7 +260,7 @@ def _member(spot: _AccessPlace, group: Sequence[Access], evidence: CodeEvidence)
     reads = sum(max(one.contended, (one.records or 0) - one.stores) for one in group)
     # Without a type the names of most functions that were sampled there must do.
     locking = sum(one.contended + one.stores for one in functions if takes_lock(one.name))
-    mostly = locking * 2 > sum(one.contended + one.stores for one in functions if one.name != _UNKNOWN)
+    mostly = locking * 2 > sum(one.contended + one.stores for one in functions if not one.name.startswith(_NAMELESS))
     lock = spot.lock or (spot.size is None and mostly)
     taken = lock and not _only_read(spot, group, evidence)
     inferred = "taking or releasing a lock writes it" if taken else _writing_code(spot, group, evidence)
@@ -321,11 +322,18 @@ def _callers(accesses: Iterable[Access]) -> tuple[CallPath, ...]:
 def _functions(accesses: Sequence[Access]) -> tuple[MemberFunction, ...]:
     grouped: dict[str, list[Access]] = {}
     for access in accesses:
-        grouped.setdefault(access.function or _UNKNOWN, []).append(access)
+        grouped.setdefault(access.code, []).append(access)
     functions = []
     for name, group in grouped.items():
         contended, stores = sum(one.contended for one in group), sum(one.stores for one in group)
         records = [one.records for one in group if one.records is not None]
         cpus = max((one.cpus for one in group if one.cpus is not None), default=None)
-        functions.append(MemberFunction(name, contended, stores, sum(records) if records else None, cpus))
+        sources: Counter[str] = Counter()
+        for one in group:
+            # What is no file and line is the symbol with its offset.
+            if one.source and _SOURCE.search(one.source):
+                sources[one.source] += one.contended + one.stores
+        source = sources.most_common(1)[0][0] if sources else ""
+        records_in_all = sum(records) if records else None
+        functions.append(MemberFunction(name, contended, stores, records_in_all, cpus, source=source))
     return tuple(sorted(functions, key=lambda one: (-one.contended - one.stores, one.name)))

@@ -126,7 +126,7 @@ def sums(found: Iterable[Finding]) -> ProfileSums:
         if is_vague(finding):
             first.vague = True
             for member in finding.members:
-                unknown.update({one.name: one.contended for one in member.functions if one.contended})
+                _count(unknown, member)
         for sharing in finding.cost.sharings if owners[finding.rank] else ():
             sides = sharing.victim.member, sharing.writer.member
             victim, writer = (_place(name, finding, owners) for name in sides)
@@ -179,7 +179,7 @@ def _add_members(finding: Finding, objects: dict[str, ObjectSum]) -> None:
         if member.lock and owner:
             held.locks |= {_INDEX.sub("[]", member.top), _owner(owner)}
         counts = held.waits.setdefault(_INDEX.sub("[]", member.top) if owner else "", Counter())
-        counts.update({one.name: one.contended for one in member.functions if one.contended})
+        _count(counts, member)
 
 
 def _place(name: str, finding: Finding, owners: Mapping[int, str]) -> Place:
@@ -195,3 +195,10 @@ def _place(name: str, finding: Finding, owners: Mapping[int, str]) -> Place:
         named = (one for one in finding.objects if called in (one.origin.partition(" ")[2], one.variable))
         owner = next(map(_owner, named), whose or owner)
     return Place(_INDEX.sub("[]", owner), NO_MEMBER if _OFFSET.fullmatch(member) else _INDEX.sub("[]", member))
+
+
+def _count(counts: Counter[str], member: LineMember) -> None:
+    """Add the contended accesses of a member by function; those of code without a name are one."""
+    for one in member.functions:
+        if one.contended:
+            counts[NAMELESS if one.name.startswith("[") else one.name] += one.contended

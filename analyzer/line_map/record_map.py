@@ -139,7 +139,7 @@ def _touchers(accesses: Iterable[Access]) -> tuple[Toucher, ...]:
     """By function, the one with the most samples first."""
     grouped: dict[str, list[Access]] = {}
     for one in accesses:
-        grouped.setdefault(one.function or "[unknown]", []).append(one)
+        grouped.setdefault(one.code, []).append(one)
     touchers = []
     for function, group in grouped.items():
         known, reads, writes = origin(group), sum(map(_reads, group)), sum(one.stores for one in group)

@@ -174,7 +174,10 @@ class LineObject:
 
 @dataclass(frozen=True, slots=True)
 class MemberFunction:
-    """A function seen on a member, with its samples; ``writes_inferred`` tells why it must write, if it must."""
+    """A function seen on a member, with its samples; ``writes_inferred`` tells why it must write, if it must.
+
+    ``source`` is where most of them were written, as ``mm/mmap.c:120``; ``""`` where that is not known.
+    """
 
     name: str
     contended: int
@@ -182,6 +185,7 @@ class MemberFunction:
     records: int | None = None
     cpus: int | None = None
     writes_inferred: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,6 +189,12 @@ class Access:
     call_paths: tuple[CallPath, ...] = ()
 
     @property
+    def code(self) -> str:
+        """The function; where it has no name, the file that it is of: ``[libc.so.6]``, or ``[unknown]``."""
+        file = (self.object_file or "").rpartition("/")[2].strip("[]")
+        return self.function or f"[{file or 'unknown'}]"
+
+    @property
     def contended(self) -> int:
         """Accesses served from a line modified elsewhere: HITM loads, or peer snoops where there is no HITM.
 

@@ -391,7 +391,7 @@ def _object_json(one: LineObject, finding: Finding) -> Json:
 
 def _member_json(member: LineMember) -> Json:
     """A member; ``offset`` is the line's, ``object_offset`` the object's; counts that no column has are ``None``."""
-    samples = [fields_of(one, "name", "contended", "stores", "records", "cpus") for one in member.functions]
+    samples = [fields_of(one, "name", "contended", "stores", "records", "cpus", "source") for one in member.functions]
     return {
         **fields_of(member, "path", "offset", "object_offset", "size", "reads", "writes", "write_inferred", "lock"),
         "doubted": member.doubted,

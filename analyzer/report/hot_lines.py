@@ -14,6 +14,7 @@ from linesmith.analyzer.model import (
     Finding,
     LineMember,
     LineObject,
+    MemberFunction,
     Outcome,
     Profile,
     Remark,
@@ -146,7 +147,7 @@ def _member_rows(finding: Finding, columns: int) -> list[str]:
         share = f"{contended / finding.contended:.1%}" if finding.contended else "-"
         counts = f"{member.reads:,}", writes_of(member), share
         cells = _MEMBER_ROW.format(f"{member.offset:#x}", member.called, width, *counts)
-        rows.append(row(cells, listed((function.name for function in member.functions), MOST_FUNCTIONS), columns))
+        rows.append(row(cells, listed(map(_function, member.functions), MOST_FUNCTIONS), columns))
         functions = {function.name for function in member.functions}
         others = [one for one in member.callers if one.functions[0] not in functions]
         if others and contended >= LEAST_CALLED * finding.contended:
@@ -155,6 +156,11 @@ def _member_rows(finding: Finding, columns: int) -> list[str]:
             places = ", ".join(member.instructions[:MOST_PLACES])
             rows.append(prose(f"by instruction: {places}", " " * 10, " " * 12, columns))
     return rows
+
+
+def _function(one: MemberFunction) -> str:
+    """``down_write (rwsem.c:1573)``."""
+    return f"{one.name} ({one.source.rpartition('/')[2]})" if one.source else one.name
 
 
 def writes_of(member: LineMember) -> str:

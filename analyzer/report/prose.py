@@ -29,7 +29,10 @@ _ON_ONE_LINE = str.maketrans({"\n": r"\u000a", "\t": r"\u0009"})
 
 
 def prose(text: str, first: str = "", then: str = "", columns: int = WIDTH) -> str:
-    """``text`` (C++ names as people write them) in lines of at most ``columns``, behind ``first`` and ``then``."""
+    """``text`` in lines of at most ``columns``, the first one behind ``first``, the others behind ``then``.
+
+    Names of C++ are as people write them.
+    """
     return _filled(with_cxx_names(text), first, then, min(columns, WIDTH))
 
 

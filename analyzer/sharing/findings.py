@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.attribution.by_object import lines_apart, owner_of_record
-from linesmith.analyzer.attribution.code_touches import by_function, by_instruction
+from linesmith.analyzer.attribution.code_touches import by_function, by_instruction, source_places
 from linesmith.analyzer.attribution.evidence import CodeEvidence, function_names, gather
 from linesmith.analyzer.attribution.line_members import agreements, line_members
 from linesmith.analyzer.attribution.line_objects import joint_objects
@@ -60,10 +60,13 @@ def findings(
     explained = tuple(profile.lines if lines is None else lines)
     evidence = code_evidence(explained, profile, containment, touched, operands, accesses, same_build)
     objects = joint_objects(explained, profile, evidence, kernel, votes)
+    addresses = (access.code_address for line in explained for access in line.accesses)
+    written = source_places(filter(None, addresses), accesses) if accesses is not None and same_build else {}
     attributed = []
     for line, held in zip(explained, objects, strict=True):
         apart = _unsampled(line)
-        named = line_members(replace(line, accesses=(*line.accesses, *apart)), held, evidence)
+        placed = (replace(one, source=written.get(one.code_address or 0, one.source)) for one in line.accesses)
+        named = line_members(replace(line, accesses=(*placed, *apart)), held, evidence)
         unsampled = {access.offset for access in apart}
         members = infer_writers(tuple(one for one in named if one.offset not in unsampled), profile)
         unseen = tuple(one for one in named if one.offset in unsampled)

@@ -160,7 +160,7 @@ class LinePart:
         known, writes = self.origin, self.stores
         samples: Counter[str] = Counter()
         for one in self.accesses:
-            samples[one.function or "[unknown]"] += one.contended + one.stores
+            samples[one.code] += one.contended + one.stores
         functions = tuple(sorted(samples, key=lambda name: (-samples[name], name))[:MOST_FUNCTIONS])
         cpus = tuple(sorted(known.cpus or ()))
         inferred = self.inferred and not writes

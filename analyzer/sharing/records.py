@@ -117,7 +117,7 @@ def hot_records(found: Iterable[Finding], profile: Profile, layouts: Layouts | N
         key = owner, "" if owner else name, "" if name or owner else place
         groups.setdefault(key, _RecordSum()).add(line, finding, place, contended, share)
     records = (one.record(name, owner, layouts) for (owner, name, _), one in groups.items())
-    return tuple(sorted(records, key=lambda one: (-one.share, -one.contended, one.name)))
+    return tuple(sorted(records, key=lambda one: (-one.share, -one.contended, not one.name, one.name)))
 
 
 def _waits(profile: Profile) -> Callable[[CacheLine], int]:

@@ -48,7 +48,8 @@ def test_no_line_is_wider_than_the_terminal_and_a_pipe_gets_100_columns(
 
 
 def test_a_narrow_terminal_loses_nothing_and_has_steps_below_each_access(example: Path) -> None:
-    wide, narrow = (shown(example, "hot", "bench", "bench.c2c", columns=columns) for columns in (120, 60))
+    words = ("hot", "bench", "bench.c2c", "--line", "0")
+    wide, narrow = (shown(example, *words, columns=columns) for columns in (120, 60))
     assert narrow.split() == wide.split()
     text = shown(example, "suggest", "bench", "bench.c2c", "--full", columns=80)
     assert "  B  session_index_find reads root\n     now  " in text

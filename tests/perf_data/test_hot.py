@@ -42,7 +42,7 @@ def other_build(server: Path) -> Path:
 
 def test_elements_of_a_global_array_and_objects_on_the_heap_are_named(server: Path, data: Path) -> None:
     """And every sample ends in one outcome: 5,000 of memory, 300 of cycles, 200 of a guest, 22 that were lost."""
-    done = linesmith("hot", server, data)
+    done = linesmith("hot", server, data, "--full")
     assert done.returncode == 0, done.stderr
     assert "memory   global per_thread[2]" in done.stdout
     assert "connection" in done.stdout
@@ -70,7 +70,7 @@ def test_by_symbol_perf_names_the_functions(other_build: Path, data: Path) -> No
 def test_out_of_a_pipe(server: Path) -> None:
     path = server.with_name("piped.data")
     write(path, program_recording(Program(server), INTEL, 2000)[0], Form.PIPE)
-    done = command("hot", server, "-", stdin=path.read_bytes())
+    done = command("hot", server, "-", "--full", stdin=path.read_bytes())
     assert done.returncode == 0, done.stderr
     assert b"2,000 samples in = 2,000 out" in done.stdout
 

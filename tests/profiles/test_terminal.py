@@ -46,7 +46,7 @@ def written(folder: Path, kind: str) -> Path:
 @pytest.mark.parametrize("kind", ["report.txt", "script.txt", "profile.json"])
 @pytest.mark.parametrize("style", ["text", "json"])
 def test_nothing_steers_the_terminal(kind: str, style: str, program: Path, tmp_path: Path) -> None:
-    done = linesmith("hot", program, written(tmp_path, kind), "--format", style, cache=tmp_path)
+    done = linesmith("hot", program, written(tmp_path, kind), "--full", "--format", style, cache=tmp_path)
     assert done.returncode == 0, done.stderr
     assert not _STEERING.search(done.stdout + done.stderr)
     assert "\\u001b" not in done.stdout

@@ -73,7 +73,7 @@ def test_the_log_holds_what_the_command_said(recorded: Path) -> None:
 def test_hot_reads_the_profile(recorded: Path, vmlinux: Path, kept: Keeper) -> None:
     done = linesmith("hot", vmlinux, recorded, cache=index_of(vmlinux, kept))
     assert done.returncode == 0, done.stderr
-    assert "simulated: 4 CPUs on 2 nodes" in done.stdout
+    assert "recorded on qemu, 4 CPUs on 2 nodes" in done.stdout
 
 
 def test_without_vmlinux_functions_come_from_the_guest_whose_files_are_added_up(

@@ -33,7 +33,7 @@ def test_the_line_where_two_threads_meet_is_the_hottest(tmp_path: Path, kind: tu
     hottest = profile_of(tmp_path / "profile").lines[0]
     assert {"add_left", "add_right"} <= {access.function for access in hottest.accesses if access.taken}
     assert trace_of(recording_of(tmp_path / "profile"), tmp_path / "profile") == tmp_path / "profile.trace"
-    shown = linesmith("hot", program, tmp_path / "profile").stdout
+    shown = linesmith("hot", program, tmp_path / "profile", "--full").stdout
     assert re.search(r"false sharing of (left with right|right with left), which is written", shown)
 
 

@@ -57,7 +57,7 @@ def test_hot_names_the_object_and_its_start_by_the_snapshot(tmp_path: Path) -> N
     """The second object begins 192 bytes into the slab: byte 8 of it is `renewed`."""
     profile = _written(tmp_path, _profile(SLAB + 192 + 8))
     elf = compiled(tmp_path, SOURCE)
-    run = linesmith("hot", elf, profile, "--snapshot", _saved(tmp_path, Snapshot("kcore", (SESSIONS,))))
+    run = linesmith("hot", elf, profile, "--full", "--snapshot", _saved(tmp_path, Snapshot("kcore", (SESSIONS,))))
     assert run.stderr == ""
     assert "slab sessions (192 bytes)" in run.stdout
     assert "renewed" in run.stdout
@@ -70,7 +70,8 @@ def test_a_line_with_the_end_of_one_object_and_the_start_of_the_next_is_told_so(
     line = replace(both.lines[0], accesses=(*both.lines[0].accesses, replace(both.lines[0].accesses[0], offset=32)))
     profile = _written(tmp_path, replace(both, lines=(line,)))
     area = replace(SESSIONS, size=96, stride=96, count=42)
-    run = linesmith("hot", compiled(tmp_path, source), profile, "--snapshot", _saved(tmp_path, Snapshot("x", (area,))))
+    words = ("--line", "0", "--snapshot", _saved(tmp_path, Snapshot("x", (area,))))
+    run = linesmith("hot", compiled(tmp_path, source), profile, *words)
     assert "2 objects lie on this line: session at -0x40, session at 0x20" in " ".join(run.stdout.split())
 
 

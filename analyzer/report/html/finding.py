@@ -202,6 +202,7 @@ def _function(one: MemberFunction) -> str:
     parts += [counted(one.stores, "store")] if one.stores else []
     parts += [f"on {one.cpus} CPU{'s' * (one.cpus != 1)}"] if one.cpus else []
     parts += [one.writes_inferred] if one.writes_inferred else []
+    parts += [one.source] if one.source else []
     return f"{one.name}: {', '.join(parts)}" if parts else one.name
 
 
