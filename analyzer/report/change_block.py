@@ -17,6 +17,8 @@ from linesmith.analyzer.report.record_changes import LEAST_SHARE, RecordAnswer, 
 from linesmith.analyzer.report.structure import tables
 
 LABEL = 10
+# How a function is named that must write a member though no store was sampled.
+WRITES_IT = " writes it"
 # Lines of the whole.
 MOST_LINES = 28
 MOST_PAIRS = 3
@@ -124,9 +126,12 @@ def functions(member: str, findings: Sequence[Finding], *, writing: bool) -> tup
         if one.callers:
             found.update({path.functions[0]: path.count for path in one.callers if path.functions})
             continue
+        name, inferred, _ = one.write_inferred.partition(WRITES_IT)
+        if writing and inferred and not one.lock:
+            found[name] += 1
         for by in one.functions:
-            count = (by.stores or bool(by.writes_inferred)) if writing else by.contended
-            if count:
+            stores = by.contended if one.lock and one.write_inferred else by.stores or bool(by.writes_inferred)
+            if count := stores if writing else by.contended:
                 found[by.name] += count
     return tuple(name for name, _ in found.most_common())
 

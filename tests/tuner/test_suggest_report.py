@@ -28,6 +28,7 @@ from linesmith.analyzer.model import (
 )
 from linesmith.analyzer.report import suggest
 from linesmith.analyzer.report.candidate import Proposed, short_change
+from linesmith.analyzer.report.change_block import functions
 from linesmith.analyzer.report.layout import excerpt, member_heat
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -106,6 +107,14 @@ c2c.txt on vmlinux (build-id c0ffee); changes are replayed on runs reconstructed
 
 def test_the_first_change_is_explained_below_the_table() -> None:
     assert text_of(proposed(moved(), aligned(), advice=(SPLIT,)), given=("vmlinux", "my c2c.txt")) == ANSWER
+
+
+def test_who_must_store_is_named_though_no_store_was_sampled() -> None:
+    used = replace(hot("used", 24, 8, reads=5), write_inferred="pool_take writes it")
+    lock = replace(hot("limit", 16, 8, reads=9), lock=True, write_inferred="taking or releasing a lock writes it")
+    found = [finding(POOL, [used, lock])]
+    assert functions("used", found, writing=True)[0] == "pool_take"
+    assert functions("limit", found, writing=True) == functions("limit", found, writing=False)
 
 
 def test_a_candidate_in_full() -> None:
