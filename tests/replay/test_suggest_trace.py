@@ -142,7 +142,7 @@ def test_the_trace_beside_its_recording_is_replayed_and_one_elsewhere_is_named(e
     nowhere = (
         f"linesmith: no replay of the trace: {place_of_trace(recording)}, the trace of {recording}, does not exist; "
     )
-    assert replays(example, recording) == (False, f"{nowhere}name its place with --trace\n")
+    assert replays(example, recording) == (False, f"{nowhere}name it with --trace\n")
 
 
 @pytest.mark.parametrize("kind", ["foreign", "cut"])
