@@ -18,7 +18,7 @@ from linesmith.analyzer.cli.settings import is_given
 
 if TYPE_CHECKING:
     from linesmith.analyzer.cli.premises import PremiseOptions, ScanOptions
-    from linesmith.analyzer.model import Candidate, Profile, Sharded, StructuralAdvice
+    from linesmith.analyzer.model import Candidate, Finding, Profile, Sharded, StructuralAdvice
     from linesmith.analyzer.report.candidate import Proposed, Suggested
     from linesmith.analyzer.sharing.analysis import Explanation
     from linesmith.tuner.constraints.facts import Premises
@@ -146,7 +146,8 @@ def worthwhile(found: Explanation) -> Explanation:
 
     if found.narrowed_to:
         return found
-    left, little = [], []
+    left: list[Finding] = []
+    little: list[Finding] = []
     for one in found.findings:
         small = too_little(one, [it for it in found.findings if it is not one]) or _quiet(found.profile)
         (little if small else left).append(one)
