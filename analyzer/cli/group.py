@@ -110,8 +110,10 @@ def _answering(callback: Callable[..., object]) -> Callable[..., object]:
             return callback(*args, **kwargs)
         except NothingToSuggest as answer:
             asked = click.get_current_context().params
-            is_json = "json" in (asked.get("format_"), asked.get("result_format"))
-            sentence = " ".join(str(answer).split())
+            is_json = asked.get("format_") == "json"
+            # In a file of intents, where standard output may go, a sentence is a comment.
+            mark = "# " if click.get_current_context().info_name == "intent" else ""
+            sentence = mark + " ".join(str(answer).split())
             click.echo(visible(json.dumps({"answer": sentence}, ensure_ascii=False, indent=2) if is_json else sentence))
             return 0
 

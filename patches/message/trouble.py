@@ -10,6 +10,7 @@ import shlex
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from linesmith.analyzer.base.text import listed, paragraph
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Finding, LineMember, Member, Profile, Residual
@@ -33,7 +34,8 @@ def origin(profile: Profile, *, another_build: bool = False) -> str:
     """What was profiled, as the subject of a sentence: the machine, and the program where it is known."""
     recording, sampling = profile.recording, profile.sampling
     if recording is not None:
-        command = textwrap.shorten(shlex.join(recording.command), _COMMAND, placeholder="...")
+        program, *words = recording.command or ("",)
+        command = textwrap.shorten(shlex.join((Path(program).name, *words)), _COMMAND, placeholder="...")
         kernel = f", Linux {recording.kernel_release}" if recording.kernel_release else ""
         return f"A simulation of {len(recording.nodes)} CPUs and their caches ({recording.on}{kernel}, `{command}`)"
     build = " of another build than the ELF file" if another_build else ""

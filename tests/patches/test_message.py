@@ -78,7 +78,7 @@ def test_a_candidate_that_nobody_judged_expects_nothing() -> None:
 
 # What was profiled
 
-RECORDED = Recording("qemu", ("sh", "-c", "x" * 90), (0, 0, 1, 1), "x86_64", kernel_release="6.1.0")
+RECORDED = Recording("qemu", ("/bin/sh", "-c", "x" * 90), (0, 0, 1, 1), "x86_64", kernel_release="6.1.0")
 ROWS = (CacheLine(0, None, (Access(0, "f", cpus=7), Access(8, "g", cpus=3))),)
 
 
