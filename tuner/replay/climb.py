@@ -29,6 +29,8 @@ from linesmith.tuner.replay.runs import RecordRuns, ReplayedLayout
 # Steps that one change is made of, and atoms that each tries to place, those with most misses.
 MOST_STEPS = 12
 MOST_PLACED = 8
+# Arrangements that a step looks at; of a large record, whose atoms have many places, some from front to back.
+MOST_PLACES = 1500
 # Atoms whose lines tell layouts apart.
 MOST_TOLD_APART = 24
 # Layouts that a step replays, those with the best outlook.
@@ -120,7 +122,8 @@ def _steps(target: ContendedRecord, here: _Footing, sharing: Sharing) -> list[Op
     hot = sorted(parted, key=lambda atom: (-parted[atom], atom))[:MOST_TOLD_APART]
     now, whole = _neighbours(target, here.option, hot), sum(parted.values()) / 2
     alike: dict[tuple[Neighbours, int], list[Option]] = {}
-    for arrangement in _arrangements(target, here.option.arrangement, hot[:MOST_PLACED]):
+    made = list(_arrangements(target, here.option.arrangement, hot[:MOST_PLACED]))
+    for arrangement in made[:: -(-len(made) // MOST_PLACES) or 1]:
         option = price(target, arrangement)
         key = _neighbours(target, option, hot), option.size
         if key != (now, here.option.size) and _may_be(target, option):

@@ -2,7 +2,9 @@
 """The judge: every candidate is replayed, and what its replay says decides which one is recommended.
 
 A change must make the record better by replay in all of its interval, and be worth its review: each member that moves
-and each growth must save its part of what can be saved. Of two changes that replay cannot tell apart the smaller wins.
+must save its part of what can be saved. Memory is paid by every object, also by those that nobody contends for: a
+change that takes more of it must save much, and several times what the best change saves that takes none. Of two
+changes that replay cannot tell apart the smaller wins.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, NOT_JUDGED, Candidate, Finding, Layout, Profile
 from linesmith.analyzer.sharing.parts import own_members
 from linesmith.analyzer.sharing.triage import top_members
+from linesmith.patches.message.paragraphs import move_clause
 from linesmith.tuner.constraints.facts import Premises
 from linesmith.tuner.cost.heat import contended_on
 from linesmith.tuner.propose.candidates import MOST_CANDIDATES, Suggestion, candidate
@@ -30,10 +33,10 @@ from linesmith.tuner.replay.scene import scene
 
 # What each member that moves must save, as a share of what the best candidate saves.
 WORTH_A_MOVE = 0.06
-# What a record that grows must save more than the best that does not, as a share of its misses: for growing at all,
-# and for each share of memory that its objects then take more; to no more than half, for what is contended most is
-# often not what there is most of.
+# What a record that grows must save: as a share of its misses, for growing at all, and for each share of memory that
+# its objects then take more, to no more than half; and so many times what the best that does not grow saves.
 WORTH_GROWING = 0.15
+TIMES_LEVEL = 4
 WORTH_MEMORY = 0.5
 MOST_FOR_GROWING = 0.5
 # A change is recommended that saves at least this share of the record's misses.
@@ -243,10 +246,10 @@ def chosen(found: Sequence[Contender]) -> Contender | None:
 
 
 def _pays(one: Contender, level: Sequence[Contender]) -> bool:
-    """Whether a record that takes more memory saves as much more than all that do not."""
+    """Whether a record that takes more memory saves what it must; ``level`` are those that do not."""
     wanted = min(max(WORTH_GROWING, WORTH_MEMORY * growth(one.candidate)), MOST_FOR_GROWING)
-    more = one.saved - max((each.saved for each in level), default=0.0)
-    return more >= wanted * one.candidate.judgement.before
+    free = max((each.saved for each in level), default=0.0)
+    return one.saved >= max(wanted * one.candidate.judgement.before, TIMES_LEVEL * free)
 
 
 def _reason(best: Contender, found: Sequence[Contender]) -> str:
@@ -257,10 +260,21 @@ def _reason(best: Contender, found: Sequence[Contender]) -> str:
     smaller = max((one.candidate.judgement.saved for one in found if one.effort < best.effort), default=saved)
     if smaller < saved:
         clauses.append(f"a smaller change saves {max(smaller, 0.0):,.0f}")
-    larger = max((one.candidate.judgement.saved for one in found if one.effort > best.effort), default=saved)
+    grown = [one for one in found if growth(one.candidate) > growth(best.candidate)]
+    level = [one for one in found if one not in grown and one.effort > best.effort]
+    larger = max((one.saved for one in level), default=saved)
     if larger >= saved + 1:
         clauses.append(f"a larger one {larger - saved:,.0f} more, which is not worth what it takes")
-    return f"Replayed, it saves {_saved(best)}: {', '.join(clauses)}."
+    most = max(grown, key=lambda one: one.saved, default=best)
+    memory = _with_memory(most) if most.saved >= saved + 1 else ""
+    return f"Replayed, it saves {_saved(best)}: {', '.join(clauses)}.{memory}"
+
+
+def _with_memory(one: Contender) -> str:
+    """What a change that takes more memory saves, a sentence."""
+    made = " and ".join(move_clause(move) for move in one.candidate.moves)
+    more, share = one.candidate.after.size - one.candidate.before.size, growth(one.candidate)
+    return f" With {more} bytes more ({share:+.0%} memory): {made} saves {one.saved:,.0f}."
 
 
 def _saved(one: Contender) -> str:

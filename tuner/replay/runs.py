@@ -29,7 +29,7 @@ MOST_NAMED = 4
 LEAST_CHANGE = 0.005
 # What a search replays of runs to see which layouts are worth all of them: so many, a single one in so many phases.
 SKETCHED_RUNS = 6
-SKETCHED_PHASES = 4
+SKETCHED_PHASES = 2
 
 PlanOf = Callable[[TraceScene], ReplayPlan]
 # Kind and byte of an object in the layout as it is.
