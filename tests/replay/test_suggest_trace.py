@@ -160,7 +160,7 @@ def test_another_trace_is_left_alone_and_refused_where_it_is_named(example: Path
     done = linesmith("suggest", example / "bench", recording, "--trace", place)
     assert (done.returncode, done.stdout) == (2, "")
     assert (
-        f"{place} is not the trace of {recording}: it is of another recording, or damaged; name the right "
+        f"{place} is not the trace of {recording}: it belongs to another recording, or is damaged; name the right"
         in done.stderr
     )
 
