@@ -199,7 +199,7 @@ def test_a_lock_in_copies_is_replayed_as_the_best_case(example: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("--shard guard", "--shard needs --type, the record of the members, and a trace"),
+        ("--shard guard", "--shard needs --type and a trace"),
         ("--type session_index --shard gaurd", "struct session_index has no member gaurd; did you mean guard?"),
         ("--type session_index --shard ,", "--shard names no member; give the lock and the members that it protects"),
         ("--type session_index --shard guard", "are on one node and would use one copy; use --by cpu"),
