@@ -140,7 +140,7 @@ def test_a_changed_file_is_refused(change: Callable[[ProfileColumns], None], tol
     [
         (compact(PROFILE)[:7] + b"\x09", "in version 9, but this linesmith reads version 1 (JSON) and 3 (compact)"),
         (compact(PROFILE)[:7], "in version 0, but"),
-        (compact(PROFILE)[:60], "it is cut off"),
+        (compact(PROFILE)[:60], "it is truncated"),
         (compact(PROFILE) + b"x", "has data after its end"),
         (compact(PROFILE)[:-1] + b"x", "incorrect data check"),
         (compact(PROFILE)[:8] + zlib.compress(bytes(1 << 20) * 257, 9), "larger than any recorder makes it"),

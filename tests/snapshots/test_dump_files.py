@@ -132,7 +132,7 @@ OF_ANOTHER = note(b"VMCOREINFO", 0, OTHER)
     ("dump", "words"),
     [
         (elf(CORE, note(b"CORE", 1, b""), bytes(64))[:-1], r"dump is cut off: it has \d+ of \d+ bytes; write it again"),
-        (b"int main(void) { return 0; }", r"dump is no 64-bit little-endian ELF file"),
+        (b"int main(void) { return 0; }", r"dump is not a 64-bit little-endian ELF file"),
         (elf(EXECUTABLE, b"", b""), "dump is an ELF file but not a memory dump"),
         (elf(CORE, OF_ANOTHER, bytes(64)), f"build-id {bytes(20).hex()}, not of .*; give the vmlinux of the dumped"),
         # Where the running kernel cannot be read at all, that is said instead.
