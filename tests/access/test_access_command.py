@@ -86,9 +86,9 @@ def test_a_layout_with_accesses_obeys_its_schema(program: Path) -> None:
         (("--type", "node", "--member", "cuont"), "linesmith: struct node has no member cuont; did you mean count?"),
         (("--member", "count"), "linesmith access: --member needs the record; add --type TYPE"),
         (("--function", "wlak"), "no function 'wlak' in the analyzed code; did you mean walk?"),
-        (("--address", "0x10"), "0x10 lies in no function whose code was mapped"),
-        (("--address", "walk+one"), "'walk+one' is no address; write it as"),
-        (("--type", "node", "--function", "walk"), "are different questions; ask one at a time"),
+        (("--address", "0x10"), "0x10 is not in an analyzed function"),
+        (("--address", "walk+one"), "'walk+one' is not an address; write it as"),
+        (("--type", "node", "--function", "walk"), "exclude each other; give one"),
     ],
 )
 def test_a_mistake_is_one_sentence(program: Path, question: tuple[str, ...], sentence: str) -> None:

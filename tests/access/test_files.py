@@ -53,7 +53,7 @@ def objcopy(folder: Path, *words: str) -> None:
 def test_a_stripped_program_needs_its_debug_file_and_that_needs_the_program(tmp_path: Path) -> None:
     made = compiled(tmp_path, SOURCE, "-O2", name="program")
     objcopy(tmp_path, "--only-keep-debug", "program", "program.debug")
-    with pytest.raises(CodeMissing, match="give the file that runs rather than its debug file"):
+    with pytest.raises(CodeMissing, match="give the executable, not its debug file"):
         read_accesses(tmp_path / "program.debug")
     objcopy(tmp_path, "--strip-all", "--add-gnu-debuglink=program.debug", "program")
     assert shown(made) == EXPECTED
@@ -103,7 +103,7 @@ def test_what_cannot_be_followed_is_refused(tmp_path: Path) -> None:
     btf = compiled(tmp_path, SOURCE, "-O2", "-c", "-g")
     subprocess.run(["pahole", "-J", btf], check=True)
     objcopy(tmp_path, "--strip-debug", btf.name)
-    with pytest.raises(DebugInfoMissing, match="there is BTF but no DWARF"):
+    with pytest.raises(DebugInfoMissing, match="has BTF but no DWARF"):
         read_accesses(btf)
 
 

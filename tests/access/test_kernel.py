@@ -77,5 +77,5 @@ def test_the_current_task_is_a_variable_of_the_cpu(kernel: Kernel) -> None:
 
 
 def test_a_module_without_dwarf_is_refused(kernel_module: Path) -> None:
-    with pytest.raises(DebugInfoMissing, match="there is BTF but no DWARF"):
+    with pytest.raises(DebugInfoMissing, match="has BTF but no DWARF"):
         read_accesses(kernel_module)

@@ -133,7 +133,7 @@ def test_seconds_of_warm_up_are_no_measurement() -> None:
         ("unixbench", {"directory": "/opt", "test": "execl", "way": "script", "seconds": 3}, "give iterations instead"),
         ("will-it-scale", {"directory": "/opt"}, 'needs a test case: give testcase = "page_fault1"'),
         ("will-it-scale", {"directory": "/opt", "testcase": "../sh"}, r"has no test case '../sh'"),
-        ("will-it-scale", {"testcase": "open1"}, 'say where it is with directory = "/path/to/will-it-scale"'),
+        ("will-it-scale", {"testcase": "open1"}, 'set its place with directory = "/path/to/will-it-scale"'),
         ("will-it-scale", {"directory": "/opt", "testcase": "open1", "mode": "thread"}, r"did you mean threads\?"),
     ],
 )

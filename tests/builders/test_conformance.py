@@ -184,7 +184,7 @@ def test_a_compiler_that_the_system_kills_is_no_error_in_the_source(bench: Bench
 
 def test_a_build_that_takes_too_long_ends_with_all_its_processes(bench: Bench, waiting: Variant) -> None:
     hasty = replace(bench, recipe=replace(bench.recipe, seconds=3))
-    with pytest.raises(BuildFailed, match="did not end in its time"):
+    with pytest.raises(BuildFailed, match="did not finish in time"):
         hasty.build(waiting)
     awaited(lambda: not compilers(bench.place.warm))
     assert bench.build(BASELINE)

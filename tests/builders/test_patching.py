@@ -94,7 +94,7 @@ REFUSED = {
         "",
         "binary file",
     ),
-    "a hunk that is cut off in a line": (CHANGED.removesuffix(" line 6\n"), TEN, "hunk 1 of f is damaged; make the"),
+    "a hunk that is cut off in a line": (CHANGED.removesuffix(" line 6\n"), TEN, "hunk 1 of f is damaged; create the"),
     "a hunk that is cut off": (CHANGED.partition("-line 5")[0], TEN, "hunk 1 of f is damaged; create the patch again"),
     "no patch": ("", TEN, "holds no unified diff"),
     "a text": ("nothing to see\n", TEN, "holds no unified diff"),

@@ -78,7 +78,7 @@ def test_without_a_recorder_the_profile_is_said_to_be_written_for_the_example(tm
     done = demo(PATH=str(tmp_path))
     assert (done.returncode, done.stderr) == (0, "")
     assert "CPUs used: " in done.stdout
-    assert "figures were written for this example; they were not recorded: not on perf, for " in done.stdout
+    assert "figures were written for this example, not recorded: not on perf, for " in done.stdout
 
 
 def test_without_a_compiler_one_sentence_names_the_package_and_nothing_is_left(tmp_path: Path) -> None:

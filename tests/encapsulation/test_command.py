@@ -139,4 +139,4 @@ def test_names_that_make_no_sense_are_refused_before_anything_is_read(tree: Path
     wrong = linesmith("encapsulate", "wheel", "--accessor", "wheel_turns", "--tree", tree)
     assert (wrong.returncode, "'wheel' is no TYPE.MEMBER" in wrong.stderr) == (2, True)
     wrong = linesmith("encapsulate", "wheel.turns", "--accessor", "wheel turns", "--tree", tree)
-    assert (wrong.returncode, "'wheel turns' is no name that C takes" in wrong.stderr) == (2, True)
+    assert (wrong.returncode, "'wheel turns' is not a C identifier" in wrong.stderr) == (2, True)

@@ -123,7 +123,7 @@ def test_nothing_vanishes_into_lines_without_names_that_are_large_enough(nameles
 
 def test_a_sentence_says_what_the_counts_cannot() -> None:
     one, other = (explained(unknown({"wait": 100}), records=None) for _ in range(2))
-    assert any("neither report says how many samples" in caution for caution in compare(one, other).cautions)
+    assert any("neither report has the number of samples" in caution for caution in compare(one, other).cautions)
     peer = replace(other, profile=replace(other.profile, display="peer"))
     assert any("cannot be compared" in caution for caution in compare(one, peer).cautions)
 

@@ -58,7 +58,7 @@ def test_what_meets_in_this_build_too_can_be_parted(built: Built, tmp_path: Path
         ("0x8 mask_of, 0x18 first_of, 0x20 last_of, 0x20 set_last 0/100, 0x20 add_last", "lie on different lines"),
         (
             "0x10 insert 0/100, 0x18 last_of, 0x18 number_of",
-            "which members of pages were met at 0x10, 0x18 cannot be told",
+            "which members of pages are at 0x10, 0x18 is unknown",
         ),
     ],
 )

@@ -59,7 +59,7 @@ def test_no_spelling_hides_a_record_of_a_patch(tmp_path: Path) -> None:
     (tmp_path / "p.patch").write_text(made.git("diff", base, head) + "\n")
     done = linesmith("diff", "--patch", tmp_path / "p.patch", "--tree", made.root)
     assert done.returncode == 1, done.stdout + done.stderr
-    incomplete = "not all records were found; look at the file by hand"
+    incomplete = "some records were not found; review the file by hand"
     told = done.stdout.splitlines()
     missing = [
         name

@@ -128,9 +128,9 @@ def line(number: int, *members: str, size: int = 8) -> bytes:
 
 
 WRONG_OUTPUT = {
-    "no JSON": (b"x\n", "it wrote what is no record"),
-    "no text": (b'"\xff"\n', "it wrote what is no record"),
-    "nested without end": (b'{"x":' + b"[" * 100_000, "it wrote what is no record"),
+    "no JSON": (b"x\n", "invalid output"),
+    "no text": (b'"\xff"\n', "invalid output"),
+    "nested without end": (b'{"x":' + b"[" * 100_000, "invalid output"),
     "two records of one id": (line(0) + line(0), "record 1 has the id 0"),
     "an impossible size": (line(0, size=1 << 60), "record 0 has an impossible size or alignment"),
     "a member of no record": (line(0, member(7)), "record 0 has a member whose type does not exist"),

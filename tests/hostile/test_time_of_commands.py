@@ -129,7 +129,7 @@ def test_units_that_were_compiled_in_time_are_in_the_result(tmp_path: Path) -> N
     assert time.monotonic() - began < 60
     assert [one.unit for one in found.users] == ["fs/inode.c"]
     assert found.unjudged == ("fs/holder.c",)
-    late = "units that were not compiled in time: 1 of 2, first fs/holder.c: the 8 s of --deadline were over"
+    late = "units that were not compiled in time: 1 of 2, first fs/holder.c: the time limit of 8 s was reached"
     assert found.left_out == (f"{late}; give more time",)
 
 
@@ -163,7 +163,7 @@ def test_a_series_names_the_units_that_were_not_compiled_in_time(tmp_path: Path)
     assert done.stdout, done.stderr
     document = json.loads(done.stdout)
     assert (done.returncode, document["unjudged"]) == (1, ["slow.c"])
-    assert [one for one in document["notes"] if "first slow.c: the 8 s of --deadline were over" in one]
+    assert [one for one in document["notes"] if "first slow.c: the time limit of 8 s was reached" in one]
     assert document["patches"]
 
 

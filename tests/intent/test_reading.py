@@ -103,9 +103,9 @@ def linked(path: Path) -> None:
     ("make", "said"),
     [
         (linked, "is a symbolic link, which is not followed"),
-        (os.mkfifo, "is no regular file"),  # nobody waits for it
+        (os.mkfifo, "is not a regular file"),  # nobody waits for it
         (lambda path: path.write_text("#" * (1 << 20) + "\n"), "is larger than 1 MiB"),
-        (lambda path: path.write_bytes(b"# one\n# \xe9t\xe9\n"), r"linesmith\.toml:2: a byte that is no UTF-8"),
+        (lambda path: path.write_bytes(b"# one\n# \xe9t\xe9\n"), r"linesmith\.toml:2: not valid UTF-8"),
     ],
     ids=["a link", "a fifo", "large", "no UTF-8"],
 )

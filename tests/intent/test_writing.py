@@ -124,11 +124,11 @@ def test_a_file_that_is_not_there_is_made_and_an_entry_for_another_configuration
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (f"# mine\n{ADDED}", r"linesmith\.toml:2: pipe has an entry, which stays as it is"),
+        (f"# mine\n{ADDED}", r"linesmith\.toml:2: pipe has an entry, which is not changed"),
         ("[[type]\n", "not valid TOML"),
         (
             'type = [{name = "inode", reason = "r"}]\n',
-            "nothing can be added behind its end .*; write each type as a table",
+            "cannot append to it .*; write each type as a table",
         ),
         (None, "is a symbolic link"),
     ],

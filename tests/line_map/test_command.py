@@ -168,9 +168,9 @@ def test_a_file_is_coloured_only_where_it_is_asked_for(folder: Path, wish: dict[
     [
         (("--phase", "8"), "--phase needs a drawing; give --profile, or --format map"),
         (("--section", "2"), "--section needs a profile; give --profile"),
-        (("--by-symbol",), "are about a profile; give --profile"),
-        (("--expand", "--format", "svg"), "--expand cannot be drawn on a map"),
-        (("--access", "--profile", "-"), "--access tells what the code can do, --profile what it was seen to do"),
+        (("--by-symbol",), "need a profile; give --profile"),
+        (("--expand", "--format", "svg"), "--expand cannot be combined with a map"),
+        (("--access", "--profile", "-"), "--access and --profile exclude each other"),
     ],
 )
 def test_options_that_would_do_nothing_are_refused(folder: Path, arguments: tuple[str, ...], complaint: str) -> None:
@@ -217,4 +217,4 @@ def test_diff_draws_records_not_what_a_patch_makes_grow(tmp_path: Path) -> None:
     (tmp_path / "change.patch").write_text("")
     done = linesmith("diff", "--patch", tmp_path / "change.patch", "--tree", tmp_path, "--format", "svg")
     assert done.returncode == 2
-    assert "a patch's growth is told in words" in done.stderr
+    assert "--patch has text output only" in done.stderr

@@ -67,7 +67,7 @@ def test_an_unknown_type_offers_near_names(elf: Path, wanted: str) -> None:
         (["queue", "worker"], "mutex", "it has queue, worker"),
         ([f"r{n}" for n in range(99)], "mutex", "a pattern such as 'tcp_*' lists types"),
         ([], "mutex", "it has none at all"),
-        (["queue"], "struct", "put it and the name in quotes, as in 'struct name'"),
+        (["queue"], "struct", "quote both words, as in 'struct name'"),
     ],
 )
 def test_what_is_offered_depends_on_what_there_is(names: list[str], wanted: str, offered: str) -> None:

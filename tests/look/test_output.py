@@ -37,8 +37,8 @@ def test_what_a_command_reads_is_not_replaced_by_its_result(example: Path) -> No
             ("lint", elf, "-o", twice, "--also", f"sarif={twice}"),
             f"{twice} would be written twice; name different files",
         ),
-        ((*patch, elf), "is an ELF or BTF file and stays as it is"),
-        ((*patch, header), f"{header} belongs to {example}, which is only read"),
+        ((*patch, elf), "is an ELF or BTF file and is not replaced"),
+        ((*patch, header), f"{header} belongs to {example}, which is not modified"),
     ):
         done = linesmith(*words)
         assert (done.returncode, said in done.stderr) == (2, True), done.stderr

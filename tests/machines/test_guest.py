@@ -113,7 +113,7 @@ def test_what_cannot_boot_is_refused(qemu: Place, tmp_path: Path) -> None:
     (tmp_path / "large").write_bytes(bytes(100 << 20))
     large = (Step(("cat", str(tmp_path / "large"))),)
     refusals = (
-        (replace(qemu, products=(("kernel", tmp_path / "text"),)), NOTHING, "is no kernel that can be booted"),
+        (replace(qemu, products=(("kernel", tmp_path / "text"),)), NOTHING, "is not a bootable kernel"),
         (replace(qemu, products=()), NOTHING, "the build build has no product called kernel; name one that boots"),
         (qemu, large, r"the guest's files take 10\d MiB, too much for 256 MiB of memory"),
         (replace(qemu, site=replace(qemu.site, cpus=4000)), NOTHING, "QEMU ended while the guest was booting: .*CPUs"),

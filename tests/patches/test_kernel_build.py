@@ -192,7 +192,7 @@ def test_symbols_are_read(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_line_that_could_run_is_refused_with_its_number(tmp_path: Path, line: str) -> None:
     tree = configured(tmp_path, f"CONFIG_A=y\n{line}\n")
-    with pytest.raises(TreeError, match=r"\.config:6 is no line that kconfig writes"):
+    with pytest.raises(TreeError, match=r"\.config:6 is not a line written by kconfig"):
         kernel_build(tree, None, lambda _: None)
     assert not (tree / "ran").exists()
 

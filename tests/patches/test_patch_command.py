@@ -97,9 +97,9 @@ def test_json_has_each_file_and_the_comment_can_be_left_out(bench: Path) -> None
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (("--fixes", "v0"), "has no commit 'v0'; --fixes takes one of its history"),
+        (("--fixes", "v0"), "has no commit 'v0'; --fixes needs a commit of its history"),
         (("--link", "example.org"), "'example.org' is no address of the web"),
-        (("--format", "json", "-o", "out/"), "--format json gives one file"),
+        (("--format", "json", "-o", "out/"), "--format json writes one file"),
         (("-o", "/nowhere/at/all.patch"), "cannot write /nowhere/at/all.patch"),
         (("--on", "vax"), "there is no configuration 'vax'"),
         (("--group", "hot"), "'hot' is no group; write NAME=MEMBER,MEMBER"),

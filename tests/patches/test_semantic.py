@@ -71,7 +71,7 @@ def test_types_come_from_headers_and_the_tree_stays(image: TreeImage) -> None:
 
 @needs_spatch
 def test_rules_that_are_no_semantic_patch_are_refused(image: TreeImage) -> None:
-    with pytest.raises(SemanticPatchFailed, match=r"does not take the semantic patch \(.*parse error"):
+    with pytest.raises(SemanticPatchFailed, match=r"rejects the semantic patch \(.*parse error"):
         spatch(SemanticPatch("@r@\nexpression E;\n@@\nE->\n"), image, ["spin.c"], quiet)
 
 

@@ -139,7 +139,7 @@ def test_commits_that_a_patch_fixes(tmp_path: Path) -> None:
     written_out = '0123456789abcdef ("cache: begin")'
     assert trailers(tmp_path, [], [written_out]).fixes == ('0123456789ab ("cache: begin")',), "without a history"
     tree = repository(tmp_path)
-    with pytest.raises(TreeError, match=r"has no commit 'v1'; --fixes takes one of its history, or HASH"):
+    with pytest.raises(TreeError, match=r"has no commit 'v1'; --fixes needs a commit of its history, or HASH"):
         trailers(tree, [], ["v1"])
     (tree / ".mailmap").symlink_to("elsewhere")
     git(tree, "config", "log.mailmap", "true")

@@ -264,7 +264,7 @@ def test_bytes_that_are_no_text_survive(tmp_path: Path) -> None:
 
 
 def test_what_gets_no_draft(tmp_path: Path) -> None:
-    with pytest.raises(TreeError, match="is no directory; --tree takes the root"):
+    with pytest.raises(TreeError, match="is not a directory; --tree needs the root"):
         draft(proposal(), Tree(tmp_path / "nowhere"))
     with pytest.raises(EditRefused, match=r"include/uapi/linux/cache\.h:5: cache is shared with user space"):
         draft(proposal(), Tree(write_files(tmp_path, {"include/uapi/linux/cache.h": HEADER})))

@@ -55,7 +55,7 @@ def test_elements_of_a_global_array_and_objects_on_the_heap_are_named(server: Pa
 def test_another_build_is_refused_with_what_to_say(other_build: Path, data: Path) -> None:
     done = linesmith("hot", other_build, data)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert "say --assume-same-layout (trust addresses) or --by-symbol (trust names only)" in done.stderr
+    assert "add --assume-same-layout (match by address) or --by-symbol (match by name)" in done.stderr
 
 
 def test_by_symbol_perf_names_the_functions(other_build: Path, data: Path) -> None:

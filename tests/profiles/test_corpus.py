@@ -116,5 +116,5 @@ def test_places_in_the_text_and_addresses_that_are_there_twice(corpus: Path) -> 
 
 @pytest.mark.parametrize("number", ["seed 001", "seed 002"])
 def test_mails_without_a_report_are_refused(number: str, corpus: Path) -> None:
-    with pytest.raises(ProfileError, match="is no profile that an installed reader knows"):
+    with pytest.raises(ProfileError, match="is not a profile in a known format"):
         collected(corpus, number)

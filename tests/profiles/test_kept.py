@@ -122,7 +122,7 @@ def test_the_mark_of_an_older_document_is_left_aside(tmp_path: Path) -> None:
         (lambda it: _columns(it).update(colour=Column(1, b"a")), "its columns are not those of a CacheLine"),
         (lambda it: setattr(it.lines, "rows", 1 << 40), "its columns are not those of a CacheLine"),
         (lambda it: setattr(it.lines, "rows", 2), "a column has another number of values than records"),
-        (lambda it: _columns(it).update(rank=Column(3, b"abc")), "has not as many values"),
+        (lambda it: _columns(it).update(rank=Column(3, b"abc")), "another number of values"),
         (lambda it: _columns(it).update(rank=Column(1, b"\0", ("a",))), "column rank has values of another kind"),
         (lambda it: _columns(it).update(rank=Column(1, b"\1", (1,))), "column rank has fewer values than counted"),
         (lambda it: _columns(it).update(rank=Column(1, b"\0", (-1,))), "column rank has a number below 0"),
@@ -140,8 +140,8 @@ def test_a_changed_file_is_refused(change: Callable[[ProfileColumns], None], tol
     [
         (compact(PROFILE)[:7] + b"\x09", "in version 9, but this linesmith reads version 1 (JSON) and 3 (compact)"),
         (compact(PROFILE)[:7], "in version 0, but"),
-        (compact(PROFILE)[:60], "it is cut off"),
-        (compact(PROFILE) + b"x", "goes on behind its end"),
+        (compact(PROFILE)[:60], "it is truncated"),
+        (compact(PROFILE) + b"x", "has data after its end"),
         (compact(PROFILE)[:-1] + b"x", "incorrect data check"),
     ],
     ids=("version", "no version", "cut", "longer", "checksum"),
@@ -234,7 +234,7 @@ def test_a_sampled_profile_that_was_saved_says_the_same(name: str, server: Path,
 @pytest.mark.parametrize(
     ("files", "told"),
     [
-        (("--save", "perf.data"), "is what this command reads and stays as it is"),
+        (("--save", "perf.data"), "is an input of this command and is not replaced"),
         (("--save", "x", "-o", "x"), "would be written twice; name different files"),
     ],
 )

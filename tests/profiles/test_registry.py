@@ -55,8 +55,8 @@ def test_a_pipe_without_end_that_holds_no_profile_is_left() -> None:
         (b"\x7fELF" + bytes(100), "is an ELF file"),
         (b"\x1f\x8b\x08", "gzip"),
         (bytes(1000), "binary"),
-        (b"int main(void) { return 0; }", "no profile that an installed reader knows"),
-        (b"<html><body>404</body></html>", "no profile that an installed reader knows"),
+        (b"int main(void) { return 0; }", "is not a profile in a known format"),
+        (b"<html><body>404</body></html>", "is not a profile in a known format"),
     ],
 )
 def test_foreign_data_is_refused_in_one_sentence(data: bytes, words: str) -> None:

@@ -169,7 +169,7 @@ def test_a_header_without_samples_is_what_perf_leaves_where_an_event_has_no_data
     "text", ["# cmdline : /usr/bin/make\n# all went well\n", HEADER + "int main(void) { return 0; }\n"]
 )
 def test_remarks_that_are_no_header_are_not_taken_for_one(text: str, read: Callable[[str], Profile]) -> None:
-    with pytest.raises(ProfileError, match="no profile that an installed reader knows"):
+    with pytest.raises(ProfileError, match="is not a profile in a known format"):
         read(text)
 
 

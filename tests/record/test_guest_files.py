@@ -154,7 +154,7 @@ def test_a_script_needs_its_interpreter_and_what_env_looks_for(tmp_path: Path) -
     script.write_text("#!/usr/bin/env -S A=1 bash -e\n")
     assert {"env", "bash"} <= {path.name for path in programs_of(script)}
     script.write_text("#!/opt/absent/interpreter\n")
-    with pytest.raises(ToolMissing, match="script needs /opt/absent/interpreter, which is not here; install it"):
+    with pytest.raises(ToolMissing, match="script needs /opt/absent/interpreter, which is not installed; install it"):
         programs_of(script)
 
 

@@ -88,9 +88,9 @@ def test_what_leaves_no_recording_is_told(tmp_path: Path, program: Path) -> None
     for words, why in (
         (("--from", "unused", "--", program), "the region of interest was never reached"),
         (("--from", "absent", "--", program), f"{program} has no function absent; name one that `nm` lists"),
-        (("--timeout", "1", "--", "/bin/sleep", "99"), "/bin/sleep did not end within 1 s and was stopped; give more"),
+        (("--timeout", "1", "--", "/bin/sleep", "99"), "/bin/sleep did not end within 1 s and was stopped; allow more"),
         (("--", tmp_path / "script"), "script is a script; name the program that it runs, with its arguments, behind"),
-        (("--", dies), "was killed by signal 6 before its recording was written; make it end by itself"),
+        (("--", dies), "was killed by signal 6 before its recording was written; let it end by itself"),
     ):
         done = linesmith(*USER, "-o", tmp_path / "profile", *words)
         assert (done.returncode, done.stdout) == (2, "")

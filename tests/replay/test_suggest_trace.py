@@ -159,7 +159,7 @@ def test_another_trace_is_left_alone_and_refused_where_it_is_named(example: Path
     done = linesmith("suggest", example / "bench", recording, "--trace", place)
     assert (done.returncode, done.stdout) == (2, "")
     assert (
-        f"{place} is not the trace of {recording}: it is of another recording, or damaged; name the right "
+        f"{place} is not the trace of {recording}: it belongs to another recording, or is damaged; name the right"
         in done.stderr
     )
 
@@ -198,7 +198,7 @@ def test_a_lock_in_copies_is_replayed_as_the_best_case(example: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("--shard guard", "--shard needs --type, the record of the members, and a trace"),
+        ("--shard guard", "--shard needs --type and a trace"),
         ("--type session_index --shard gaurd", "struct session_index has no member gaurd; did you mean guard?"),
         ("--type session_index --shard ,", "--shard names no member; give the lock and the members that it protects"),
         ("--type session_index --shard guard", "are on one node and would use one copy; use --by cpu"),

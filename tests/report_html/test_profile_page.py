@@ -96,13 +96,13 @@ def test_elf_may_be_named_behind_the_profile(example: tuple[Path, Path], page: P
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["profile"], "name the program or kernel it is of as well"),
-        (["elf", "profile"], "name it with --html FILE"),
-        (["elf", "profile", "elf"], "one RUN, or of one PROFILE with its ELF"),
+        (["profile"], "give the program or kernel as well"),
+        (["elf", "profile"], "a profile needs --html FILE"),
+        (["elf", "profile", "elf"], "one RUN, or one PROFILE with its ELF"),
         (["elf", "profile", "--html", "out.html", "--format", "json"], "--format is about a RUN"),
         (["run", "--type", "x"], "--type is about a PROFILE"),
-        (["run", "profile"], "it must be the RUN"),
-        (["elf", "profile", "--html", "elf"], "ELF or BTF file and stays as it is"),
+        (["run", "profile"], "it must be a RUN"),
+        (["elf", "profile", "--html", "elf"], "ELF or BTF file and is not replaced"),
         (["elf", "profile", "--html", "profile"], "stays as it is"),
     ],
 )

@@ -225,7 +225,7 @@ def room(layout: Layout, growth: int = 0, around: Layout | None = None) -> str |
 def test_a_record_that_may_not_grow_wants_room_for_an_alignment() -> None:
     small, whole = (record("counters", "sent", "received", cold=cold, align=None) for cold in (9, 14))
     told = "no alignment was searched, for struct counters"
-    sent = "sent at the start of a line takes"
+    sent = "sent at the start of a line needs"
     assert room(small) == f"{told} may not grow: {sent} 40 bytes more (growth = 40 in [search])"
     assert room(small, growth=40) is None
     wide = searched(small, meeting(small, "sent", "received"), growth=40)

@@ -66,7 +66,7 @@ def test_a_measured_cache(
 def test_a_cache_without_objects_or_without_an_order_is_none(
     changed: dict[str, str], form: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(SlabFactsError, match="describes no slab cache"):
+    with pytest.raises(SlabFactsError, match="has no slab cache"):
         measured_caches(facts(form, tmp_path, changed), 4096)
 
 

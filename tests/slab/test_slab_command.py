@@ -169,9 +169,9 @@ def test_the_document_obeys_its_schema(kernel: Path) -> None:
         (("no_such",), "no type 'no_such' in the debug"),
         (("private", "--kernel", "new"), "--kernel new is not a release; write it like 6.12"),
         (("private", "--cpus", "0"), "0 is not in the range"),
-        (("private", "--align", "48"), "48 is no power of two"),
+        (("private", "--align", "48"), "48 is not a power of two"),
         (("private", "--kmalloc", "--align", "64"), "--kmalloc uses the general caches; give it without"),
-        (("private", "--kmalloc", "--cache", "private_cache"), "--kmalloc takes the general cache as it is"),
+        (("private", "--kmalloc", "--cache", "private_cache"), "--kmalloc uses the general caches"),
     ],
 )
 def test_refusals(kernel: Path, arguments: tuple[str, ...], sentence: str) -> None:

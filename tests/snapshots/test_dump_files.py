@@ -43,7 +43,7 @@ def test_note_that_is_longer_than_its_segment_ends_it(tmp_path: Path) -> None:
     ("content", "words"),
     [
         (b"", "it is empty"),
-        (b"KDUMP   " + bytes(100), "no 64-bit little-endian ELF file; QEMU's dump-guest-memory writes memory as one"),
+        (b"KDUMP   " + bytes(100), "not a 64-bit little-endian ELF file; give a dump of QEMU's dump-guest-memory"),
         (DUMP[:100], "cut off within its program headers"),
         (DUMP[:32] + b"\xff" * 8 + DUMP[40:], "cut off within its program headers"),
         (DUMP[:-1], f"cut off: it has {len(DUMP) - 1} of {len(DUMP)} bytes"),
@@ -132,8 +132,8 @@ OF_ANOTHER = note(b"VMCOREINFO", 0, OTHER)
     ("dump", "words"),
     [
         (elf(CORE, note(b"CORE", 1, b""), bytes(64))[:-1], r"dump is cut off: it has \d+ of \d+ bytes; write it again"),
-        (b"int main(void) { return 0; }", r"dump is no 64-bit little-endian ELF file"),
-        (elf(EXECUTABLE, b"", b""), "dump is no memory dump but another ELF file"),
+        (b"int main(void) { return 0; }", r"dump is not a 64-bit little-endian ELF file"),
+        (elf(EXECUTABLE, b"", b""), "dump is an ELF file but not a memory dump"),
         (elf(CORE, OF_ANOTHER, bytes(64)), f"build-id {bytes(20).hex()}, not of .*; give the vmlinux of the dumped"),
         # Where the running kernel cannot be read at all, that is said instead.
         ("/proc/kcore", r"cannot read the running kernel from /proc/kcore|not of .*vmlinux"),

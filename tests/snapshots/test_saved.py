@@ -78,9 +78,9 @@ def test_a_line_with_the_end_of_one_object_and_the_start_of_the_next_is_told_so(
 @pytest.mark.parametrize(
     ("damage", "sentence"),
     [
-        (b"", "is no snapshot, or a damaged one"),
-        (b"{}", "is no snapshot, or a damaged one"),
-        (b"[" * 100_000, "is no snapshot, or a damaged one"),
+        (b"", "is not a snapshot, or is damaged"),
+        (b"{}", "is not a snapshot, or is damaged"),
+        (b"[" * 100_000, "is not a snapshot, or is damaged"),
         (b'{"linesmith-snapshot": 2}', "has snapshot version 2, but this linesmith reads version 1"),
         (encode(Snapshot("x", (replace(SESSIONS, stride=0),))), "has an object of no size or beyond all addresses"),
         (encode(Snapshot("x", (replace(SESSIONS, count=1 << 60),))),
@@ -108,7 +108,7 @@ def test_one_of_another_boot_is_refused(tmp_path: Path) -> None:
     run = linesmith("hot", compiled(tmp_path, SOURCE), profile, "--snapshot", snapshot)
     assert run.returncode == 2
     assert "map has none of the 1 addresses of" in run.stderr
-    assert "take one before the machine boots again" in run.stderr
+    assert "take a snapshot before the machine reboots" in run.stderr
 
 
 def test_a_profile_without_addresses_has_nothing_to_ask_for(tmp_path: Path) -> None:

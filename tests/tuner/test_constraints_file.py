@@ -64,7 +64,7 @@ def test_each_kind_of_fact_has_its_word(tmp_path: Path) -> None:
 
 
 KINDS = "offset, range, positional, first, last, wall, together, apart, randomized, size"
-ONE_FACT = f"a table tells one fact, one of {KINDS}"
+ONE_FACT = f"a table holds one fact, one of {KINDS}"
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_what_is_no_fact_is_told_with_its_place(tmp_path: Path, line: str, messa
 
 @pytest.mark.parametrize("text", ["[s]\nsize = 8", "s = 3"])
 def test_facts_stand_in_tables_of_the_records_name(tmp_path: Path, text: str) -> None:
-    with pytest.raises(ConstraintsError, match=r"facts of a record stand in tables of its name, `\[\[s\]\]`;"):
+    with pytest.raises(ConstraintsError, match=r"write facts of a record in tables with its name, `\[\[s\]\]`;"):
         facts_in(tmp_path, text)
 
 
@@ -103,7 +103,7 @@ def test_facts_stand_in_tables_of_the_records_name(tmp_path: Path, text: str) ->
     [
         (b"[[s]\n", "facts.toml:1: not valid TOML: .*; fix that line"),
         (None, r"cannot read .*facts.toml: No such file or directory; name a TOML file"),
-        (b"\x7fELF\xff", "facts.toml:1: a byte that is no UTF-8"),
+        (b"\x7fELF\xff", "facts.toml:1: not valid UTF-8"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, content: bytes | None, message: str) -> None:

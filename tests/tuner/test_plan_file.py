@@ -109,5 +109,5 @@ def test_what_a_plan_cannot_mean_is_told_with_its_place(plan_file: Path, text: s
 
 def test_bytes_that_are_no_text_are_refused(plan_file: Path) -> None:
     plan_file.write_bytes(b"\xff\xfe")
-    with pytest.raises(PlanError, match="a byte that is no UTF-8; save the file as UTF-8"):
+    with pytest.raises(PlanError, match="not valid UTF-8; save the file as UTF-8"):
         read_plan(plan_file)

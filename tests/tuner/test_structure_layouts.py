@@ -222,14 +222,14 @@ def test_gcc_lays_the_changed_record_out_alike(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--cold shared", "--cold and --without go with --pull-in, --push-out or --shrink"),
-        ("--shrink vm_lock=4 --cold shared", "--cold goes with --pull-in"),
+        ("--cold shared", "--cold and --without need --pull-in, --push-out or --shrink"),
+        ("--shrink vm_lock=4 --cold shared", "--cold needs --pull-in"),
         ("--shrink vm_lock", "--shrink vm_lock does not name a member and a size; write it like --shrink vm_lock=8"),
         ("--pull-in vm_lock --shrink shared=8", "--pull-in and --shrink name different members"),
-        ("--push-out shared --shrink shared=8", "--push-out goes without --pull-in and --shrink"),
+        ("--push-out shared --shrink shared=8", "--push-out excludes --pull-in and --shrink"),
         ("--pull-in vm_pgoff", "vm_pgoff of struct vm_area_struct is not a pointer to a record with a known layout"),
         ("--push-out nobody", "struct vm_area_struct has no member nobody; its members are vm_start, vm_end"),
-        ("vma_lock --push-out lock", "a change is asked for of one TYPE"),
+        ("vma_lock --push-out lock", "these options need one TYPE"),
     ],
 )
 def test_what_makes_no_sense_is_refused(kernel: Path, words: str, message: str) -> None:

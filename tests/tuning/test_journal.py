@@ -137,7 +137,7 @@ def change(path: Path, statement: str = "PRAGMA user_version = 99") -> None:
     ("spoil", "why"),
     [
         (damage, "restore it from a copy"),
-        (replace_by_another, "no journal of linesmith"),
+        (replace_by_another, "not a journal of linesmith"),
         (change, "version 99"),
     ],
 )

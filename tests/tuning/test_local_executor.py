@@ -91,5 +91,5 @@ def test_an_owner_that_is_killed_leaves_nobody_behind(tmp_path: Path) -> None:
 
 
 def test_a_number_of_workers_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ExecutorFailed, match="no number from 1 to 256"), opened(0, tmp_path):
+    with pytest.raises(ExecutorFailed, match="is not a number from 1 to 256"), opened(0, tmp_path):
         pass
