@@ -2,7 +2,8 @@
 """Runs ``linesmith`` as a user does: a process with its own directory, environment, streams and exit status.
 
 ``command`` and ``linesmith`` have the process forked off one that has imported the program already
-(``command_server``). ``LINESMITH`` is the installed program, for tests of the entry point and of signals.
+(``command_server``). ``LINESMITH`` is the installed program, for tests of the entry point, of signals
+and of files that may not grow.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def silent(progress: RunProgress) -> None:
 Workers = Callable[[Path], AbstractContextManager[Pool]]
 
 
-@dataclass(frozen=True)
+@dataclass
 class OneThread:
     """A pool that is a thread of this process: a worker's own process takes a second to begin."""
 
