@@ -7,8 +7,7 @@ bytes behind them move, ``(stride, objects per slab, bytes per slab, first objec
 all objects are moved on top, below 256. A sharding is
 ``(ranges, alignment, shard by CPU, code)``: bytes ``(kind, old offset, size)`` that each shard has, and addresses
 ``(begin, end)`` of instructions that go through all shards. A task of a run without a trace is
-``(CPUs, share, lock, hold, steps)``, a step ``(address, width, kind, site, often, part of the turn)``; a pace is
-``(handover, ending, leave, back)``.
+``(CPUs, share, lock, hold, steps)``, a step ``(address, width, kind, site, often, part of the turn)``.
 """
 
 from collections.abc import Sequence
@@ -19,7 +18,6 @@ Placement = tuple[int, int, int, int]
 KindPlan = tuple[Sequence[Piece], int, Placement | None, int]
 Step = tuple[int, int, int, int, float, int]
 Task = tuple[Sequence[int], float, int, float, Sequence[Step]]
-Pace = tuple[float, float, float, float]
 Sharding = tuple[Sequence[tuple[int, int, int]], int, Sequence[int], Sequence[tuple[int, int]]]
 
 class TraceError(Exception):
@@ -110,7 +108,9 @@ class Replayer:
 class Course:
     """The accesses of tasks that CPUs do in turn; raises ``ValueError`` for tasks that cannot be done."""
 
-    def __init__(self, nodes: Sequence[int], tasks: Sequence[Task], pace: Pace, accesses: int, seed: int) -> None: ...
+    def __init__(
+        self, nodes: Sequence[int], tasks: Sequence[Task], handover: float, ending: float, accesses: int, seed: int
+    ) -> None: ...
     @property
     def counts(self) -> list[Events]:
         """What became of the accesses of each site, at lines of 64 bytes."""

@@ -25,6 +25,7 @@ _WAITING = re.compile(
     r"|_slowlock|blocks_on_rt_mutex"  # of PREEMPT_RT (kernel/locking/rtmutex.c)
 )
 _RELEASE = re.compile(r"(?:^|_)(?:un|rdun|wrun)lock(?:$|_)|^_*up(?:$|_(?:read|write))")
+_SLEEPING = re.compile(r"mutex|rwsem|semaphore|^_*(?:down|up)(?:$|_)")
 _READING = re.compile(r"_read(?:$|_)|(?:^|_)read_(?:try|un)?lock|rdlock")
 # What others call to copy, link or count, by its names in Linux and C libraries: who called it is the one that acts.
 _HELPER = re.compile(
@@ -90,3 +91,8 @@ def releases_lock(function: str) -> bool:
 def lets_readers_in(function: str) -> bool:
     """Whether a function's name says that it takes or releases a lock for reading, as others may do meanwhile."""
     return bool(_READING.search(function))
+
+
+def may_sleep(function: str) -> bool:
+    """Whether a function's name says that it takes or releases a lock whose holder may sleep."""
+    return bool(_SLEEPING.search(function))

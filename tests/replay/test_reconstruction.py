@@ -15,7 +15,7 @@ from linesmith.analyzer.model import Access, CacheLine, Conflict, Finding, Inter
 from linesmith.tuner.reconstruction.memory import sampled_scene
 from linesmith.tuner.reconstruction.reconstructed import reconstructed, widened
 from linesmith.tuner.replay.plan import plan_for, unchanged
-from linesmith.tuner.replay.replayer import MadeRun, Replay, RunPace, RunStep, RunTask, TurnPart
+from linesmith.tuner.replay.replayer import MadeRun, Replay, RunStep, RunTask, TurnPart
 from linesmith.tuner.replay.scene import TraceScene
 
 # count at 0, limit at 8, cold behind them
@@ -107,7 +107,7 @@ def test_a_made_run_is_counted_as_it_is_replayed() -> None:
     store, load = RunStep(LINE, 8, 1, 0, 1.0), RunStep(LINE + 8, 8, 0, 1, 2.5)
     spin = replace(load, part=TurnPart.SPIN)
     tasks = [RunTask((0, 1), 1.0, 1, (store, spin), 0.5), RunTask((1, 2), 0.5, 0, (load,))]
-    run = MadeRun((0, 1, 0), tasks, RunPace(0.3, 1.0, 0.2, 0.5), 5000, 7)
+    run = MadeRun((0, 1, 0), tasks, 0.3, 1.0, 5000, 7)
     stores, loads = run.counts(2)
     replay = run.open((0, 0), (here,))
     misses = replay.run(0, unchanged(here)).misses
@@ -123,12 +123,12 @@ def test_a_made_run_is_counted_as_it_is_replayed() -> None:
     [
         ([], 0.5, "no CPU has anything to do"),
         ([RunTask((0,), 1.0, 0, ())], 0.5, "the tasks make too few accesses"),
-        ([RunTask((0,), 1.0, 0, (RunStep(LINE, 8, 0, 0, 1.0),))], 0.0, "the pace is no probability"),
+        ([RunTask((0,), 1.0, 0, (RunStep(LINE, 8, 0, 0, 1.0),))], 0.0, "the handover is no probability"),
     ],
 )
 def test_a_run_that_nobody_can_do_is_refused(tasks: list[RunTask], handover: float, why: str) -> None:
     with pytest.raises(ValueError, match=why):
-        MadeRun((0,), tasks, RunPace(handover, 0.5), 100, 1)
+        MadeRun((0,), tasks, handover, 0.5, 100, 1)
 
 
 def test_who_waits_for_a_lock_disturbs_its_line() -> None:
@@ -137,7 +137,7 @@ def test_who_waits_for_a_lock_disturbs_its_line() -> None:
     guarded = RunStep(LINE + 8, 8, 2, 2, 1.0)
     releasing = RunStep(LINE, 8, 1, 3, 1.0)
     task = RunTask((0, 1, 2, 3), 1.0, 1, (taking, looking, guarded, releasing), 0.6)
-    run = MadeRun((0,) * 4, [task], RunPace(0.5, 1.0), 5000, 1)
+    run = MadeRun((0,) * 4, [task], 0.5, 1.0, 5000, 1)
     taken, looked, inside, released = run.counts(4)
     assert taken.total >= inside.total >= released.total > taken.total - 5
     assert looked.total > taken.total  # over and over

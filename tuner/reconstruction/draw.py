@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
-from linesmith.tuner.reconstruction.sampled import USUAL_CPUS, SampledTouch, SampledTouches, TouchKind
+from linesmith.tuner.reconstruction.sampled import PERHAPS, USUAL_CPUS, SampledTouch, SampledTouches, TouchKind
 
 # How likely code that no sample shows is reached, by each instruction that may do it.
 REACHED = 0.5
@@ -25,6 +25,8 @@ TURNS, LOCKS, HANDOVERS, ENDINGS = 0.2, 0.15, 0.2, 0.1
 # A lock that lies elsewhere, and how likely turns are under it that store.
 ELSEWHERE = 1
 LOCKED = 0.4
+# How likely a function is under a lock of the object, if nothing tells who calls it: where it stores, and else.
+UNDER, READ_UNDER = 0.6, 0.2
 JOINS = 0.7
 LEAST_HANDOVER = 0.02
 # Bounds of how often a turn makes its most frequent touch.
@@ -49,19 +51,16 @@ class DrawnTask:
 class Draw:
     """The tasks, and what else is not known: ``per_store`` stores are sampled for each load that could be.
 
-    The fit begins with ``handover``, which stays if it is ``fixed``, with ``hold`` under locks, ``turns`` in a row, and
-    touches in the order of ``late``. Another CPU goes on at the end of a turn with the probability ``ending`` at least.
-    CPUs are ``busy`` with the record a part of the time. ``targets`` are samples of each touch as another run might
-    have them, loads and stores. ``unseen`` is how often a touch that was not sampled is made, for each of the
-    function's most frequent one.
+    The fit begins with ``handover``, which stays if it is ``fixed``, with ``hold`` under locks, and with touches in the
+    order of ``late``. Another CPU goes on at the end of a turn with the probability ``ending`` at least. ``targets``
+    are samples of each touch as another run might have them, loads and stores. ``unseen`` is how often a touch that was
+    not sampled is made, for each of the function's most frequent one.
     """
 
     tasks: tuple[DrawnTask, ...]
     handover: float
     fixed: bool
     ending: float
-    busy: float
-    turns: float
     hold: float
     per_store: float
     late: tuple[float, ...]
@@ -85,12 +84,10 @@ def drawn(evidence: SampledTouches, seed: int) -> Draw:
     )
     there = _machine(evidence, draw)
     return Draw(
-        tuple(_task(touches, numbers, evidence.nodes[:there], draw) for numbers in _shared_out(touches, used, draw)),
+        tuple(_task(touches, *one, evidence.nodes[:there], draw) for one in _shared_out(touches, used, draw)),
         draw.uniform(0.1, 0.6),
         not evidence.exact,
         draw.choice((0.0, 0.3, 1.0)),
-        10 ** draw.uniform(-1.0, 0.0),
-        10 ** draw.uniform(0.0, 2.0),
         draw.uniform(0.1, 0.9),
         1.0 if evidence.exact else draw.lognormvariate(0.0, 0.2),
         tuple(late + draw.gauss(0.0, 0.3) for late in _lateness(touches)),
@@ -102,40 +99,54 @@ def drawn(evidence: SampledTouches, seed: int) -> Draw:
 
 def changed(now: Draw, evidence: SampledTouches, draw: Random) -> Draw:
     """The same draw with one thing different: where a function is, how much a turn does, when CPUs give way."""
-    tasks = list(now.tasks)
-    at = draw.randrange(len(tasks))
     what = draw.random()
-    if what < TURNS:
-        often = min(max(tasks[at].often * draw.choice((0.5, 2.0)), LEAST_OFTEN), MOST_OFTEN)
-        if tasks[at].lock <= ELSEWHERE:
-            tasks[at] = replace(tasks[at], often=often)
-        return replace(now, tasks=tuple(tasks))
-    if what < TURNS + LOCKS:
-        if tasks[at].lock <= ELSEWHERE:
-            tasks[at] = replace(tasks[at], lock=ELSEWHERE - tasks[at].lock)
-        return replace(now, tasks=tuple(tasks))
-    if what < TURNS + LOCKS + HANDOVERS:
+    if what < HANDOVERS:
         return replace(now, handover=min(max(now.handover * draw.choice((0.6, 1.6)), LEAST_HANDOVER), 1.0))
-    if what < TURNS + LOCKS + HANDOVERS + ENDINGS:
+    if what < HANDOVERS + ENDINGS:
         return replace(now, ending=draw.choice((0.0, 0.1, 0.3, 1.0)))
-    if tasks[at].lock > ELSEWHERE:
+    touches, tasks = evidence.touches, list(now.tasks)
+    bodies = [at for at, task in enumerate(tasks) if not touches[task.touches[0]].word]
+    if not bodies:
         return now
-    touches = evidence.touches
-    function = touches[draw.choice(tasks[at].touches)].function
-    moved = [number for number in tasks[at].touches if touches[number].function == function]
-    stay = [number for number in tasks[at].touches if touches[number].function != function]
+    at = draw.choice(bodies)
+    if what < HANDOVERS + ENDINGS + TURNS:
+        often = min(max(tasks[at].often * draw.choice((0.5, 2.0)), LEAST_OFTEN), MOST_OFTEN)
+        tasks[at] = replace(tasks[at], often=often)
+    elif what < HANDOVERS + ENDINGS + TURNS + LOCKS:
+        tasks[at] = replace(tasks[at], lock=draw.choice(_possible(touches, tasks[at].touches)))
+    else:
+        _move(tasks, at, evidence, draw)
+    return replace(now, tasks=tuple(task for task in tasks if task.touches))
+
+
+def _move(tasks: list[DrawnTask], at: int, evidence: SampledTouches, draw: Random) -> None:
+    """One function of a task goes to another under the same lock, or to one of its own."""
+    touches, task = evidence.touches, tasks[at]
+    function = touches[draw.choice(task.touches)].function
+    moved = [number for number in task.touches if touches[number].function == function]
+    stay = tuple(number for number in task.touches if touches[number].function != function)
     fitting = [
-        other
-        for other, task in enumerate(tasks)
-        if other != at and task.lock <= ELSEWHERE and _fits(touches[task.touches[0]], touches[moved[0]])
+        number
+        for number, other in enumerate(tasks)
+        if number != at and other.lock == task.lock and _fits(touches[other.touches[0]], touches[moved[0]])
     ]
+    fitting = [number for number in fitting if not touches[tasks[number].touches[0]].word]
     if fitting and (not stay or draw.random() < JOINS):
         other = draw.choice(fitting)
         tasks[other] = replace(tasks[other], touches=(*tasks[other].touches, *moved))
     else:
-        tasks.append(_task(touches, moved, evidence.nodes[: max(max(task.cpus) for task in tasks) + 1], draw))
-    tasks[at] = replace(tasks[at], touches=tuple(stay))
-    return replace(now, tasks=tuple(task for task in tasks if task.touches))
+        there = evidence.nodes[: max(max(one.cpus) for one in tasks) + 1]
+        tasks.append(_task(touches, task.lock, moved, there, draw))
+    tasks[at] = replace(task, touches=stay)
+
+
+def _possible(touches: Sequence[SampledTouch], numbers: Sequence[int]) -> list[int]:
+    """The locks under which a task may be; 0 is none."""
+    known = {touches[number].lock for number in numbers}
+    if known != {PERHAPS}:
+        return sorted(known - {PERHAPS})[-1:] if known != {0} else [0, ELSEWHERE]
+    base = touches[numbers[0]].base
+    return [0, *sorted({one.lock for one in touches if one.base == base and one.word})]
 
 
 def _unseen(touches: Sequence[SampledTouch], draw: Random) -> tuple[float, ...]:
@@ -149,22 +160,33 @@ def _another(count: float, draw: Random, exact: bool) -> float:
     return count if exact else draw.gammavariate(count + 0.5, 1.0) if count else 0.0
 
 
-def _shared_out(touches: Sequence[SampledTouch], used: Sequence[int], draw: Random) -> list[list[int]]:
-    """The touches of each task: those of a function on one object go together."""
-    groups: dict[tuple[str, int], list[int]] = defaultdict(list)
-    sections: dict[int, list[int]] = defaultdict(list)
+def _shared_out(touches: Sequence[SampledTouch], used: Sequence[int], draw: Random) -> list[tuple[int, list[int]]]:
+    """The lock and the touches of each task: those of a function on one object go together, and words of a lock."""
+    groups: dict[tuple[str, int, int], list[int]] = defaultdict(list)
+    words: dict[int, list[int]] = defaultdict(list)
     for number in used:
         one = touches[number]
-        (sections[one.lock] if one.lock else groups[one.function, one.base]).append(number)
+        (words[one.lock] if one.word else groups[one.function, one.base, one.lock]).append(number)
     joins = draw.random() ** (1 / 3)
-    tasks: list[list[int]] = []
-    for group in groups.values():
-        fitting = [task for task in tasks if _fits(touches[task[0]], touches[group[0]])]
+    tasks = list(words.items())
+    for (_, _, known), group in groups.items():
+        stores = any(touches[number].kind is not TouchKind.LOAD for number in group)
+        lock = known
+        if known == PERHAPS:
+            under = draw.random() < (UNDER if stores else READ_UNDER)
+            lock = draw.choice(_possible(touches, group)[1:] or [0]) if under else 0
+        if lock == 0 and stores and draw.random() < LOCKED:
+            lock = ELSEWHERE
+        fitting = [
+            task
+            for other, task in tasks
+            if other == lock and not touches[task[0]].word and _fits(touches[task[0]], touches[group[0]])
+        ]
         if fitting and draw.random() < joins:
             draw.choice(fitting).extend(group)
         else:
-            tasks.append(group)
-    return [*sections.values(), *tasks]
+            tasks.append((lock, group))
+    return tasks
 
 
 def _fits(one: SampledTouch, other: SampledTouch) -> bool:
@@ -183,15 +205,13 @@ def _machine(evidence: SampledTouches, draw: Random) -> int:
     return max(round(len(evidence.nodes) / 2 * draw.choice((1.0, 1.0, 1.5, 2.0))), 2)
 
 
-def _task(touches: Sequence[SampledTouch], numbers: Sequence[int], nodes: Sequence[int], draw: Random) -> DrawnTask:
+def _task(
+    touches: Sequence[SampledTouch], lock: int, numbers: Sequence[int], nodes: Sequence[int], draw: Random
+) -> DrawnTask:
     count = max((touches[number].cpus or USUAL_CPUS for number in numbers), default=USUAL_CPUS)
     seen = frozenset[int]().union(*(touches[number].nodes for number in numbers))
     cpus = [cpu for cpu, node in enumerate(nodes) if not seen or node in seen] or range(len(nodes))
     chosen = sorted(draw.sample(cpus, min(count, len(cpus))))
-    if own := touches[numbers[0]].lock:
-        return DrawnTask(tuple(chosen), tuple(numbers), 1.0, own)
-    stores = any(touches[number].kind is not TouchKind.LOAD for number in numbers)
-    lock = ELSEWHERE if stores and draw.random() < LOCKED else 0
     return DrawnTask(tuple(chosen), tuple(numbers), draw.choice((0.5, 1.0, 1.0, 2.0)), lock)
 
 

@@ -10,7 +10,7 @@ those that miss too often in the run come later in their turn, and CPUs give way
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log1p
 from random import Random
@@ -18,12 +18,12 @@ from random import Random
 from linesmith.tuner.reconstruction.draw import ELSEWHERE, Draw, DrawnTask, changed
 from linesmith.tuner.reconstruction.sampled import SampledTouch, SampledTouches, TouchKind
 from linesmith.tuner.reconstruction.sections import is_release, turn_part
-from linesmith.tuner.replay.replayer import MadeRun, RunPace, RunStep, RunTask, SiteCounts, TurnPart
+from linesmith.tuner.replay.replayer import MadeRun, RunStep, RunTask, SiteCounts, TurnPart
 
 TRIAL_ACCESSES = 6_000
 TRIAL_EACH = 50
 ACCESSES = 20_000
-LEAST_ACCESSES = 500
+LEAST_ACCESSES = 60
 # How far one round goes towards the rate that would give the counts if nothing else changed.
 STEP = 0.7
 # The same of the place in a turn, for each touch that misses though it should not.
@@ -36,7 +36,8 @@ MOST_OFTEN = 8.0
 LEAST_OFTEN = 1e-4
 LEAST_HANDOVER = 0.003
 LEAST_HOLD, MOST_HOLD = 0.01, 0.99
-MOST_TURNS = 300.0
+# Turns under a lock that do nothing else are made if they are this part of all.
+LEAST_BARE = 0.02
 # Parts of a turn that only those go through who have to wait.
 WAITING = frozenset((TurnPart.QUEUE, TurnPart.SPIN, TurnPart.TURN))
 # Expected samples of a touch: loads, stores.
@@ -47,8 +48,8 @@ _Shown = tuple[float, float]
 class _FitState:
     """What the fit changes: the draw's tasks, rates and places in a turn by touch, how likely another CPU goes on.
 
-    ``holds`` is how likely it does under each lock, ``turns`` how many a CPU makes before it goes elsewhere, by and
-    large. ``misfit`` is how far the report of a run is from the profile, ``length`` how many accesses make one as long.
+    ``holds`` is how likely it does under each lock. ``misfit`` is how far the report of a run is from the profile,
+    ``length`` how many accesses make one as long.
     """
 
     draw: Draw
@@ -56,7 +57,6 @@ class _FitState:
     late: tuple[float, ...]
     handover: float
     holds: Mapping[int, float]
-    turns: float
     misfit: float = float("inf")
     length: float = ACCESSES
 
@@ -69,11 +69,9 @@ class Fitting:
         counts = [max(*target, LEAST_COUNT) for target in draw.targets]
         rates = tuple(count / max(counts) for count in counts)
         self._parts = _parts(evidence.touches)
-        locks = sorted({ELSEWHERE, *(one.lock for one in evidence.touches if one.lock)})
+        locks = sorted({ELSEWHERE, *(one.lock for one in evidence.touches if one.lock > 0)})
         self._locks = {lock: number for number, lock in enumerate(locks, 1)}
-        self._state = _FitState(
-            draw, rates, draw.late, draw.handover, dict.fromkeys(self._locks, draw.hold), draw.turns
-        )
+        self._state = _FitState(draw, rates, draw.late, draw.handover, dict.fromkeys(self._locks, draw.hold))
         self._leading = _leading(evidence)
         self._seed = (draw.seed << 16) % (1 << 63)
         self._choices = Random(draw.seed)  # noqa: S311 - repeatable draws, no secret
@@ -104,10 +102,9 @@ class Fitting:
 
     def _run(self, state: _FitState, accesses: int) -> MadeRun:
         self._seed += 1
-        tasks = [self._task(task, state) for task in state.draw.tasks]
-        leave = (1 - state.draw.busy) / state.turns
-        pace = RunPace(state.handover, max(state.draw.ending, state.handover), leave, state.draw.busy / state.turns)
-        return MadeRun(self._evidence.nodes, tasks, pace, accesses, self._seed)
+        tasks = [*self._tasks(state)]
+        ending = max(state.draw.ending, state.handover)
+        return MadeRun(self._evidence.nodes, tasks, state.handover, ending, accesses, self._seed)
 
     def _next(self, state: _FitState) -> _FitState:
         """The state after a run, with the misfit of that run."""
@@ -117,7 +114,9 @@ class Fitting:
         shown, scale = _shown(counts, self._evidence, draw)
         rates = list(state.rates)
         for at, one in enumerate(touches):
-            if one.sampled:
+            if one.sampled and one.every and not one.word:
+                rates[at] = rates[at] * _step((one.every + 0.5) / (counts[at].total * scale + 0.5))
+            elif one.sampled:
                 rates[at] = _next_rate(rates[at], one, draw.targets[at], shown[at])
         for at, one in enumerate(touches):
             if one.like >= 0:
@@ -137,7 +136,6 @@ class Fitting:
             ),
             state.handover if draw.fixed else _next_handover(state.handover, counts, self._evidence),
             self._next_holds(state, shown),
-            _next_turns(state.turns, counts, self._evidence),
             _misfit(draw, self._evidence, shown, counts),
             trial * scale,
         )
@@ -157,19 +155,59 @@ class Fitting:
             holds[lock] = min(max(odds / (1 + odds), LEAST_HOLD), MOST_HOLD)
         return holds
 
-    def _task(self, task: DrawnTask, state: _FitState) -> RunTask:
-        parts = {number: self._parts.get(number, TurnPart.DO) for number in task.touches}
-        most = {part: max(state.rates[one] for one in parts if parts[one] is part) for part in set(parts.values())}
-        comes = sum(state.rates[one] for one in parts if parts[one] is TurnPart.TRY)
-        each = comes or max(most.values()) / task.often
-        steps = []
-        for number in sorted(parts, key=lambda one: (is_release(self._evidence.touches[one]), state.late[one])):
-            one, part = self._evidence.touches[number], parts[number]
-            often = state.rates[number] / (most[part] if part in WAITING else each)
-            often = min(max(often, LEAST_OFTEN), 1.0 if one.word else MOST_OFTEN)
-            steps.append(RunStep(one.address, one.width, int(one.kind), number, often, part))
-        hold = state.holds[task.lock] if task.lock > ELSEWHERE else 0.0
-        return RunTask(task.cpus, each / len(task.cpus), self._locks.get(task.lock, 0), tuple(steps), hold)
+    def _tasks(self, state: _FitState) -> Iterator[RunTask]:
+        """The tasks of a run. Each turn under a lock has its words, and as many turns are made as CPUs come to it."""
+        touches = self._evidence.touches
+        bodies: dict[int, list[DrawnTask]] = defaultdict(list)
+        words: dict[int, DrawnTask] = {}
+        for task in state.draw.tasks:
+            if touches[task.touches[0]].word:
+                words[task.lock] = task
+            else:
+                bodies[task.lock].append(task)
+        for lock in {**bodies, **words}:
+            each = [max(state.rates[one] for one in task.touches) / task.often for task in bodies[lock]]
+            before = words[lock].touches if lock in words else ()
+            comes = sum(state.rates[one] for one in before if self._parts[one] is TurnPart.TRY) or sum(each)
+            scale = min(1.0, comes / sum(each)) if each and before else 1.0
+            taking = tuple(self._words(before, comes, state))
+            hold = state.holds[lock] if before else 0.0
+            for task, rate in zip(bodies[lock], each, strict=True):
+                share = rate * scale
+                steps = [
+                    self._step(one, state.rates[one] / share)
+                    for one in sorted(task.touches, key=state.late.__getitem__)
+                ]
+                yield RunTask(
+                    task.cpus, share / len(task.cpus), self._locks.get(lock, 0), _in_order(steps, taking), hold
+                )
+            bare = comes - scale * sum(each)
+            if before and bare > LEAST_BARE * comes:
+                cpus = words[lock].cpus
+                yield RunTask(cpus, bare / len(cpus), self._locks[lock], _in_order((), taking), hold)
+
+    def _words(self, numbers: Sequence[int], comes: float, state: _FitState) -> Iterator[tuple[bool, RunStep]]:
+        """The steps on words of a lock, and whether each releases it."""
+        most: dict[TurnPart, float] = defaultdict(float)
+        for one in numbers:
+            most[self._parts[one]] = max(most[self._parts[one]], state.rates[one])
+        for one in sorted(numbers, key=state.late.__getitem__):
+            often = state.rates[one] / (most[self._parts[one]] if self._parts[one] in WAITING else comes)
+            yield is_release(self._evidence.touches[one]), self._step(one, min(often, 1.0))
+
+    def _step(self, number: int, often: float) -> RunStep:
+        one, part = self._evidence.touches[number], self._parts.get(number, TurnPart.DO)
+        often = min(max(often, LEAST_OFTEN), MOST_OFTEN)
+        return RunStep(one.address, one.width, int(one.kind), number, often, part)
+
+
+def _in_order(body: Sequence[RunStep], taking: Sequence[tuple[bool, RunStep]]) -> tuple[RunStep, ...]:
+    """The steps of a turn, between those that take its lock and those that release it."""
+    return (
+        *(step for release, step in taking if not release),
+        *body,
+        *(step for release, step in taking if release),
+    )
 
 
 def _parts(touches: Sequence[SampledTouch]) -> dict[int, TurnPart]:
@@ -213,7 +251,11 @@ def _shown(counted: Sequence[SiteCounts], evidence: SampledTouches, draw: Draw) 
 def _next_rate(rate: float, touch: SampledTouch, target: tuple[float, float], shown: _Shown) -> float:
     stored = touch.kind is not TouchKind.LOAD and touch.stores is not None
     ratio = (target[stored] + 0.5) / (shown[stored] + 0.5)
-    return float(rate * min(max(ratio, 0.1), 10.0) ** STEP)
+    return rate * _step(ratio)
+
+
+def _step(ratio: float) -> float:
+    return float(min(max(ratio, 0.1), 10.0) ** STEP)
 
 
 def _too_early(touch: SampledTouch, counts: SiteCounts, exact: bool) -> float:
@@ -238,20 +280,6 @@ def _next_handover(handover: float, counted: Sequence[SiteCounts], evidence: Sam
     missed = sum(counts.missed for _, counts in known)
     ratio = (evidence.missing + 0.005) / (missed / max(total, 1) + 0.005)
     return float(min(max(handover * ratio, LEAST_HANDOVER), 1.0))
-
-
-def _next_turns(turns: float, counted: Sequence[SiteCounts], evidence: SampledTouches) -> float:
-    """More turns in a row where CPUs found that others had stored to what they load more often than in the profile."""
-    known = [pair for pair in zip(evidence.touches, counted, strict=True) if pair[0].shared is not None]
-    loads = [(one, counts) for one, counts in known if one.kind is TouchKind.LOAD and not one.word]
-    target = sum((one.shared or 0.0) * one.weight for one, _ in loads)
-    total = sum(one.weight for one, _ in loads)
-    found = sum(counts.shared for _, counts in loads) / max(
-        sum(counts.missed + counts.shadowed for _, counts in loads), 1
-    )
-    if not target:
-        return turns
-    return float(min(max(turns * ((found + 0.01) / (target / total + 0.01)) ** STEP, 1.0), MOST_TURNS))
 
 
 def _misfit(draw: Draw, evidence: SampledTouches, shown: Sequence[_Shown], counted: Sequence[SiteCounts]) -> float:

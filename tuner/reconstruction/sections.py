@@ -18,6 +18,7 @@ from linesmith.analyzer.attribution.lock import (
     is_lock,
     is_lock_word,
     lets_readers_in,
+    may_sleep,
     releases_lock,
     takes_lock,
     waits_for_lock,
@@ -25,7 +26,7 @@ from linesmith.analyzer.attribution.lock import (
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.leaves import ALTERNATIVES, leaves_at
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, HandedAddress, Layout, Leaf
-from linesmith.tuner.reconstruction.sampled import SampledTouch, SampledTouches, TouchKind
+from linesmith.tuner.reconstruction.sampled import PERHAPS, SampledTouch, SampledTouches, TouchKind
 from linesmith.tuner.replay.replayer import TurnPart
 
 # Of the callers of a function so many must hold the lock.
@@ -121,6 +122,7 @@ class _Held:
             for entered in takewhile(lambda inner: not is_lock(layouts.by_id(inner.record).name), leaf.entered)
         }
         self._protected: dict[str, int] = {}
+        self._sleeping = {one.lock for one in touches if one.word and may_sleep(one.function)}
         for one in (one for one in touches if one.word):
             self._takers[one.lock].update(one.callers if takes_lock(one.function) else (one.function,))
             self._takers[one.lock].update(call.function for call in self._handed(one) if takes_lock(call.to))
@@ -129,7 +131,7 @@ class _Held:
                     self._protected.update({member.member: one.lock for member in lock.members})
 
     def lock_of(self, touch: SampledTouch) -> int:
-        """The lock that is held, 0 where that is not known."""
+        """The lock that is held, 0 for none, or ``PERHAPS``."""
         if touch.kind is TouchKind.ATOMIC and self._atomic(touch):
             return 0
         writes = touch.kind is not TouchKind.LOAD or touch.function in self._writing
@@ -137,10 +139,13 @@ class _Held:
         if writes and protected:
             return protected[0]
         callers = set(touch.callers) or {call.function for call in self._handed(touch) if call.to == touch.function}
-        for lock, takers in self._takers.items():
-            if touch.function in takers or len(callers & takers) > HELD_SHARE * len(callers):
-                return lock
-        return 0
+        under = [
+            lock
+            for lock, takers in self._takers.items()
+            if touch.function in takers or len(callers & takers) > HELD_SHARE * len(callers)
+        ]
+        # What is taken for longer goes around what is taken for a moment.
+        return max(under, key=lambda lock: lock in self._sleeping, default=0 if callers else PERHAPS)
 
     def _atomic(self, touch: SampledTouch) -> bool:
         """Whether a member needs no lock to be updated."""

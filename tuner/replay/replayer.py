@@ -147,19 +147,6 @@ class RunTask:
 
 
 @dataclass(frozen=True, slots=True)
-class RunPace:
-    """How CPUs take turns: another goes on with the probability ``handover`` after an access, ``ending`` after a turn.
-
-    Before a turn a CPU goes elsewhere with the probability ``leave``, and comes back with ``back`` when it could go on.
-    """
-
-    handover: float
-    ending: float
-    leave: float = 0.0
-    back: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
 class SiteCounts:
     """What became of the accesses of one site.
 
@@ -179,11 +166,16 @@ class SiteCounts:
 
 
 class MadeRun:
-    """``accesses`` accesses of tasks that CPUs on these ``nodes`` do in turn, without a trace."""
+    """``accesses`` accesses of tasks that CPUs on these ``nodes`` do in turn, without a trace.
 
-    def __init__(self, nodes: Sequence[int], tasks: Sequence[RunTask], pace: RunPace, accesses: int, seed: int) -> None:
+    After each access another CPU goes on with the probability ``handover``, at the end of a turn with ``ending``.
+    """
+
+    def __init__(
+        self, nodes: Sequence[int], tasks: Sequence[RunTask], handover: float, ending: float, accesses: int, seed: int
+    ) -> None:
         rows = [(one.cpus, one.share, one.lock, one.hold, _steps(one.steps)) for one in tasks]
-        self._native = _replay.Course(nodes, rows, (pace.handover, pace.ending, pace.leave, pace.back), accesses, seed)
+        self._native = _replay.Course(nodes, rows, handover, ending, accesses, seed)
 
     def counts(self, sites: int) -> list[SiteCounts]:
         """What each of so many sites cost in the layout as it is, at lines of 64 bytes."""

@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t kMostAccesses = std::uint64_t{1} << 24;
 constexpr std::uint32_t kMostSites = 1 << 16;
 constexpr double kMostOften = 1000;
-constexpr std::uint32_t kMostIdle = 100'000;  // turns in a row in which nothing was accessed
+constexpr std::uint32_t kMostIdle = 10'000;  // turns in a row in which nothing was accessed
 constexpr std::uint32_t kLineShift = 6;
 
 void Check(bool holds, const char* complaint) {
@@ -87,13 +87,13 @@ struct Worker {
   const Task* wanted = nullptr;  // the task for whose lock it waits
   std::uint32_t held = 0;        // the lock that it has
   double hold = 0;               // how likely another goes on while it has it
-  bool elsewhere = false;
 };
 
 class Interleaving {
  public:
-  Interleaving(const Machine& machine, const std::vector<Task>& tasks, const Pace& pace, std::uint64_t seed)
-      : machine_(machine), pace_(pace), draws_(seed) {
+  Interleaving(const Machine& machine, const std::vector<Task>& tasks, double handover, double ending,
+               std::uint64_t seed)
+      : machine_(machine), handover_(handover), ending_(ending), draws_(seed) {
     std::uint32_t sites = 0;
     std::uint32_t locks = 0;
     for (const Task& task : tasks) {
@@ -158,7 +158,7 @@ class Interleaving {
       if (worker.next < worker.turn.size()) {
         Access(worker.cpu, *worker.turn[worker.next++]);
         const bool done = worker.next == worker.turn.size();
-        if (draws_.Next() < (done ? pace_.ending : pace_.handover)) return;
+        if (draws_.Next() < (done ? ending_ : handover_)) return;
       }
     }
   }
@@ -174,8 +174,6 @@ class Interleaving {
       return false;  // who waits may be next
     }
     if (worker.wanted != nullptr) return Wait(worker);
-    worker.elsewhere = draws_.Next() < (worker.elsewhere ? 1 - pace_.back : pace_.leave);
-    if (worker.elsewhere) return false;
     const Task& task = *worker.tasks[Choose(worker.shares, worker.speed, draws_)];
     Expand(task, When::kTry, worker);
     if (task.lock == 0 || !locks_[task.lock].taken) {
@@ -233,11 +231,13 @@ class Interleaving {
     speeds_[number] = speed;
   }
 
+  // What is seldom done goes together: where a turn goes down a branch, all of it is done.
   void Expand(const Task& task, When when, Worker& worker) {
+    const double branch = draws_.Next();
     for (const Step& step : task.steps) {
       if (step.when != when) continue;
       auto times = static_cast<std::uint32_t>(step.often);
-      times += draws_.Next() < step.often - times;
+      times += branch < step.often - times;
       worker.turn.insert(worker.turn.end(), times, &step);
     }
   }
@@ -277,7 +277,8 @@ class Interleaving {
   }
 
   const Machine& machine_;
-  Pace pace_;
+  double handover_;
+  double ending_;
   Draws draws_;
   std::vector<Worker> workers_;
   std::vector<double> speeds_;
@@ -290,13 +291,11 @@ class Interleaving {
 
 }  // namespace
 
-Course MakeCourse(const Machine& machine, const std::vector<Task>& tasks, const Pace& pace,
+Course MakeCourse(const Machine& machine, const std::vector<Task>& tasks, double handover, double ending,
                   std::uint64_t accesses, std::uint64_t seed) {
   Check(accesses <= kMostAccesses, "the run is too long");
-  for (const double each : {pace.handover, pace.ending, pace.back, 1 - pace.leave}) {
-    Check(each > 0 && each <= 1, "the pace is no probability");
-  }
-  return Interleaving(machine, tasks, pace, seed).Run(accesses);
+  Check(handover > 0 && handover <= 1 && ending > 0 && ending <= 1, "the handover is no probability");
+  return Interleaving(machine, tasks, handover, ending, seed).Run(accesses);
 }
 
 }  // namespace linesmith::replay

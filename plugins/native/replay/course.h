@@ -50,19 +50,10 @@ struct Course {
   std::vector<std::uint64_t> stored;
 };
 
-// How CPUs take turns: another goes on with the probability `handover` after each access, and with `ending`
-// after the last of a turn. Before a turn a CPU goes elsewhere with the probability `leave`, and comes back
-// with `back` whenever it could go on.
-struct Pace {
-  double handover = 0;
-  double ending = 0;
-  double leave = 0;
-  double back = 1;
-};
-
-// `accesses` accesses of the tasks, interleaved. Tasks and seed decide everything. Throws
+// `accesses` accesses of the tasks, interleaved: another CPU goes on with the probability `handover` after
+// each, and with `ending` after the last of a turn. Tasks and seed decide everything. Throws
 // std::invalid_argument for tasks that no CPU can do.
-Course MakeCourse(const Machine& machine, const std::vector<Task>& tasks, const Pace& pace,
+Course MakeCourse(const Machine& machine, const std::vector<Task>& tasks, double handover, double ending,
                   std::uint64_t accesses, std::uint64_t seed);
 
 }  // namespace linesmith::replay

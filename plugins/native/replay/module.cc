@@ -35,7 +35,6 @@ using StepTuple =
     std::tuple<std::uint64_t, std::uint32_t, std::uint32_t, std::uint32_t, double, std::uint32_t>;
 using TaskTuple =
     std::tuple<std::vector<std::uint32_t>, double, std::uint32_t, double, std::vector<StepTuple>>;
-using PaceTuple = std::tuple<double, double, double, double>;
 using CountTuple = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
 
 std::vector<ObjectMap> MapsOf(const std::vector<std::vector<RowTuple>>& scenes) {
@@ -163,14 +162,13 @@ Task TaskOf(const TaskTuple& tuple) {
 // A course in memory, and the machine that it ran on.
 class MadeCourse {
  public:
-  MadeCourse(const std::vector<std::uint8_t>& nodes, const std::vector<TaskTuple>& tuples,
-             const PaceTuple& pace, std::uint64_t accesses, std::uint64_t seed)
+  MadeCourse(const std::vector<std::uint8_t>& nodes, const std::vector<TaskTuple>& tuples, double handover,
+             double ending, std::uint64_t accesses, std::uint64_t seed)
       : machine_(MachineOf(nodes)) {
     std::vector<Task> tasks;
     for (const TaskTuple& tuple : tuples) tasks.push_back(TaskOf(tuple));
     const nb::gil_scoped_release release;
-    const auto& [handover, ending, leave, back] = pace;
-    course_ = MakeCourse(machine_, tasks, {handover, ending, leave, back}, accesses, seed);
+    course_ = MakeCourse(machine_, tasks, handover, ending, accesses, seed);
   }
 
   const std::vector<coherence_events>& Counts() const { return course_.counts; }
@@ -236,8 +234,8 @@ NB_MODULE(_replay, module) {
       .def_prop_ro("totals", &Replayer::Totals);
   nb::class_<linesmith::replay::MadeCourse>(module, "Course")
       .def(nb::init<const std::vector<std::uint8_t>&, const std::vector<linesmith::replay::TaskTuple>&,
-                    const linesmith::replay::PaceTuple&, std::uint64_t, std::uint64_t>(),
-           "nodes"_a, "tasks"_a, "pace"_a, "accesses"_a, "seed"_a)
+                    double, double, std::uint64_t, std::uint64_t>(),
+           "nodes"_a, "tasks"_a, "handover"_a, "ending"_a, "accesses"_a, "seed"_a)
       .def_prop_ro("counts", &linesmith::replay::MadeCourse::Counts)
       .def_prop_ro("shadowed", &linesmith::replay::MadeCourse::Shadowed)
       .def_prop_ro("shared", &linesmith::replay::MadeCourse::Shared)
