@@ -11,7 +11,6 @@ import click
 from linesmith.analyzer.cli import options
 
 # Lines that are looked at: the hottest, of a recording half of them those a layout can help most.
-TOP = 200
 
 
 @click.command()
@@ -55,11 +54,10 @@ def command(
     from linesmith.analyzer.report import hot, hot_lines
     from linesmith.analyzer.report.findings import ProfileSection
     from linesmith.analyzer.sharing.cost import by_removable
-    from linesmith.analyzer.sharing.records import hot_records
 
     check_save(save, output)
-    found = analyse(elf, profile, section, None, TOP, snapshot, trust)
-    records = hot_records(found.findings, found.profile, found.reading.layouts)
+    found = analyse(elf, profile, section, None, snapshot=snapshot, trust=trust)
+    records = found.records
     part = narrowed_to(found, type_, line)
     shown = ProfileSection(found.profile, section, found.reports, part.left_out)
     lines, identity = by_removable((*part.findings, *part.colder)), found.reading.identity

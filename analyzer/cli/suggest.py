@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from linesmith.analyzer.cli.settings import is_given
 
 if TYPE_CHECKING:
     from linesmith.analyzer.cli.premises import PremiseOptions, ScanOptions
-    from linesmith.analyzer.model import Candidate, Finding, Profile, Sharded, StructuralAdvice
+    from linesmith.analyzer.model import Candidate, Profile, Sharded, StructuralAdvice
     from linesmith.analyzer.report.candidate import Proposed, Suggested
     from linesmith.analyzer.sharing.analysis import Explanation
     from linesmith.tuner.constraints.facts import Premises
@@ -142,16 +141,15 @@ def worthwhile(found: Explanation) -> Explanation:
 
     These are among the ``others``. Of a type that was named everything stays.
     """
-    from linesmith.tuner.propose.candidates import too_little
+    from linesmith.analyzer.sharing.records import WORTH_CHANGING, shares_by_line
 
     if found.narrowed_to:
         return found
-    left: list[Finding] = []
-    little: list[Finding] = []
-    for one in found.findings:
-        small = too_little(one, [it for it in found.findings if it is not one]) or _quiet(found.profile)
-        (little if small else left).append(one)
-    return replace(found, findings=tuple(left), others=(*found.others, *little))
+    shares, quiet = shares_by_line(found.records, found.findings), bool(_quiet(found.profile))
+    small = {one.rank for one in found.findings if quiet or shares.get(one.rank, one.share) < WORTH_CHANGING}
+    left = tuple(one for one in found.findings if one.rank not in small)
+    little = tuple(one for one in found.findings if one.rank in small)
+    return replace(found, findings=left, others=(*found.others, *little))
 
 
 def _quiet(profile: Profile) -> str:
@@ -165,11 +163,13 @@ def _quiet(profile: Profile) -> str:
 def offered(found: Explanation, premises: Premises, trace: Path | None) -> tuple[Suggestion, ...]:
     """What ``suggest`` shows and ``patch`` takes, numbered alike; raises what the replay raises."""
     from linesmith.analyzer.sharing.analysis import quiet_lines
+    from linesmith.analyzer.sharing.records import shares_by_line
     from linesmith.tuner.propose.candidates import MOST_JUDGED, answers
     from linesmith.tuner.replay.judged import judged, members_met, sampled, traced
 
     layouts = found.reading.layouts
-    premises = replace(premises, beside=quiet_lines(found), accesses=found.accesses)
+    shares = shares_by_line(found.records, found.findings)
+    premises = replace(premises, beside=quiet_lines(found), accesses=found.accesses, shares=shares)
     given = answers(found.findings, layouts, premises, found.others, MOST_JUDGED)
     if trace is None:
         return judged(given, sampled(given, found.findings, found.profile, layouts, premises))
@@ -204,21 +204,10 @@ def suggested(
         premises.kernel.machine if premises.kernel else None,
         sharded,
         str(trace) if trace else "",
-        {} if found.narrowed_to else _elsewhere(found),
+        found.records,
         narrowed_to=found.narrowed_to,
         quiet=_quiet(found.profile),
     )
-
-
-def _elsewhere(found: Explanation) -> dict[str, float]:
-    """The shares of lines that were not looked at, by the record that the profile knows there."""
-    from linesmith.analyzer.attribution.by_object import object_totals
-
-    whole = sum(line.contended for line in found.profile.lines)
-    shares = defaultdict[str, float](float)
-    for one in object_totals(replace(found.profile, lines=found.left_out)):
-        shares[one.types[0] if len(one.types) == 1 and not one.apart else ""] += one.contended / max(whole, 1)
-    return dict(shares)
 
 
 def _advice(found: Explanation, premises: Premises, trace: Path | None) -> dict[int, tuple[StructuralAdvice, ...]]:

@@ -19,7 +19,7 @@ from linesmith.analyzer.model import Finding, Patch, Profile
 from linesmith.analyzer.report import hot, pahole, suggest
 from linesmith.analyzer.report.candidate import Proposed, Suggested
 from linesmith.analyzer.report.findings import ProfileSection
-from linesmith.analyzer.sharing.records import hot_records
+from linesmith.analyzer.sharing.records import contention_by_record
 from linesmith.patches.edit.patch import confirm, file_text, patch_of
 from linesmith.patches.source.tree import Tree
 from linesmith.tuner.constraints.facts import Premises
@@ -76,7 +76,7 @@ def chapters(
     """
     identity = replace(reading.identity, path="bench")
     profile = replace(profile, source=Path(profile.source).name)
-    records = hot_records(found, profile, reading.layouts)
+    records = contention_by_record(found, profile, reading.layouts)
     yield Chapter("A small program", _the_program(workshop.compiler))
     yield Chapter("Its layout", pahole.render_text(reading.layouts.variants(TYPE), reading.layouts))
     yield Chapter("What a profile shows", about + hot.render_table(records, identity, ProfileSection(profile, 1, 1)))

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
 from linesmith.analyzer.base.text import listed
@@ -24,6 +24,7 @@ from linesmith.analyzer.model import (
 )
 from linesmith.analyzer.model.candidate import candidate_name
 from linesmith.analyzer.report.prose import WIDTH, flexible_table
+from linesmith.analyzer.sharing.records import RecordContention
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +72,7 @@ class Suggested:
 
     ``findings`` are all that the profile gave: other lines may hold members of the same record. ``machine`` is the
     one whose slabs hold the objects, ``None`` for a program. ``trace`` is the file that was replayed, empty for
-    reconstructed runs. ``elsewhere`` are the shares of the contended accesses on lines that were not looked at, by
-    record (``""``: not known, or set apart). ``given`` are the files and options for a command that goes on from
+    reconstructed runs. ``records`` are those of the whole profile, by share. ``given`` are the files and options for a command that goes on from
     here. ``narrowed_to`` a type, there are no other records. ``quiet`` is a sentence where hardly anybody waits.
     """
 
@@ -84,7 +84,7 @@ class Suggested:
     machine: SlabMachine | None = None
     sharded: Sharded | None = None
     trace: str = ""
-    elsewhere: Mapping[str, float] = field(default_factory=dict)
+    records: tuple[RecordContention, ...] = ()
     given: tuple[str, ...] = ()
     narrowed_to: str = ""
     quiet: str = ""

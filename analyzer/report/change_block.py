@@ -13,8 +13,9 @@ from linesmith.analyzer.report.answer import churn_words, holder_rows, labelled,
 from linesmith.analyzer.report.candidate import Numbered, Suggested, change, moved_names, saved, short_change, things
 from linesmith.analyzer.report.layout import member_heat
 from linesmith.analyzer.report.prose import counted, prose
-from linesmith.analyzer.report.record_changes import LEAST_SHARE, RecordAnswer, RecordChange, reason_of
+from linesmith.analyzer.report.record_changes import RecordAnswer, RecordChange, reason_of
 from linesmith.analyzer.report.structure import tables
+from linesmith.analyzer.sharing.records import WORTH_CHANGING
 
 LABEL = 10
 # How a function is named that must write a member though no store was sampled.
@@ -34,8 +35,8 @@ Labelled = tuple[str, str]
 
 def nothing_to_change(answers: Sequence[RecordAnswer], columns: int) -> list[str]:
     """One sentence: that nothing is to change, and why; then what can be done instead, where that is known."""
-    if not answers or (answers[0].share < LEAST_SHARE and len(answers) > 1):
-        return [f"Nothing to change here: no record has {LEAST_SHARE:.0%} of the contended accesses."]
+    if not answers or (answers[0].share < WORTH_CHANGING and len(answers) > 1):
+        return [f"Nothing to change here: no record has {WORTH_CHANGING:.0%} of the contended accesses."]
     first = answers[0]
     line = next((one for one in first.lines if one.declined), next(iter(first.lines), None))
     why, where = reason_of(line) if line else first.reason, f" in {first.record}" if first.record else ""

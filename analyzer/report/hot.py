@@ -21,7 +21,7 @@ from linesmith.analyzer.report.findings import ProfileSection, count_range
 from linesmith.analyzer.report.json_text import Json, fields_of, hexadecimal, json_text
 from linesmith.analyzer.report.prose import WIDTH, counted, cut, prose
 from linesmith.analyzer.sharing.accounts import accounts
-from linesmith.analyzer.sharing.records import HotRecord, RecordPair, functions_of
+from linesmith.analyzer.sharing.records import RecordContention, RecordPair, functions_of
 
 MOST_ROWS = 12
 # Shares that do not add up to all by so much are of lines that a text leaves out.
@@ -53,7 +53,7 @@ _REMEDIES = {
 
 
 def render_table(
-    records: Sequence[HotRecord],
+    records: Sequence[RecordContention],
     elf: ElfIdentity,
     shown: ProfileSection,
     suggest: Sequence[str] = (),
@@ -78,7 +78,7 @@ def render_table(
     return "\n\n".join(blocks) + "\n"
 
 
-def quiet(records: Sequence[HotRecord], shown: ProfileSection) -> str:
+def quiet(records: Sequence[RecordContention], shown: ProfileSection) -> str:
     """One sentence where nobody waits; ``""`` for a profile with contention, and for a text that people paste."""
     contended = sum(one.contended for one in records)
     if (recording := shown.profile.recording) is not None:
@@ -93,7 +93,7 @@ def quiet(records: Sequence[HotRecord], shown: ProfileSection) -> str:
     return f"quiet: {contended:,.0f} of {sampling.samples:,} samples were contended loads; nothing to do"
 
 
-def _head(records: Sequence[HotRecord], elf: ElfIdentity, shown: ProfileSection, columns: int) -> Iterator[str]:
+def _head(records: Sequence[RecordContention], elf: ElfIdentity, shown: ProfileSection, columns: int) -> Iterator[str]:
     profile = shown.profile
     known = sum(one.share for one in records if one.name or one.apart)
     contended = f"{sum(one.contended for one in records):,.0f} {unit(shown)}"
@@ -117,7 +117,7 @@ def unit(shown: ProfileSection) -> str:
     return "misses after stores by other CPUs" if shown.profile.recording else "contended loads"
 
 
-def _table(records: Sequence[HotRecord], shown: ProfileSection, columns: int, most: int) -> Iterator[str]:
+def _table(records: Sequence[RecordContention], shown: ProfileSection, columns: int, most: int) -> Iterator[str]:
     """The table; rows without members go on below their last cell."""
     widths = [int((columns - len(_FIGURES.format("", "")) - 4) * part) for part in _PARTS]
     if any(one.name and not one.apart for one in records):
@@ -132,7 +132,7 @@ def _table(records: Sequence[HotRecord], shown: ProfileSection, columns: int, mo
 
 
 def record_rows(
-    records: Sequence[HotRecord], shown: ProfileSection, most: int = MOST_ROWS
+    records: Sequence[RecordContention], shown: ProfileSection, most: int = MOST_ROWS
 ) -> Iterator[tuple[str, str, str, str, str]]:
     """Share, what a layout can remove, record, members and advice: ``most`` records, and the others in a row each.
 
@@ -170,7 +170,7 @@ def _cell(text: str, width: int, most: int) -> list[str]:
     return textwrap.wrap(with_cxx_names(text), width, max_lines=most, placeholder=" …", break_on_hyphens=False) or [""]
 
 
-def _memory(unknown: Sequence[HotRecord]) -> str:
+def _memory(unknown: Sequence[RecordContention]) -> str:
     """What memory is known of that which holds no known object."""
     known = [f"{one.places[0]} {one.share:.1%}" for one in unknown if one.places]
     lines = counted(sum(one.lines for one in unknown), "line")
@@ -181,7 +181,7 @@ def _memory(unknown: Sequence[HotRecord]) -> str:
     return f" ({lines}): {'; '.join(filter(None, words))}" if any(words) else f" ({lines})"
 
 
-def _record(one: HotRecord, shown: ProfileSection) -> str:
+def _record(one: RecordContention, shown: ProfileSection) -> str:
     """What it is called, where it lies, and on how many lines."""
     recording = shown.profile.recording
     heap = "heap" if recording and recording.ring == "user" else ""
@@ -193,7 +193,7 @@ def _record(one: HotRecord, shown: ProfileSection) -> str:
     return f"{one.name}: {where}, {lines}" if where else f"{one.name}: {lines}"
 
 
-def _removable(one: HotRecord) -> str:
+def _removable(one: RecordContention) -> str:
     """What a layout can remove, of the profile."""
     if not one.findings and not one.removable.most:
         return "-"
@@ -201,7 +201,7 @@ def _removable(one: HotRecord) -> str:
     return most if least == most else f"≤ {most}"
 
 
-def members_that_meet(one: HotRecord) -> str:
+def members_that_meet(one: RecordContention) -> str:
     """Who waits for stores to whom, and which function makes them: the heaviest groups."""
     groups: dict[tuple[str, bool], list[RecordPair]] = {}
     for pair in one.pairs:
@@ -220,7 +220,7 @@ def members_that_meet(one: HotRecord) -> str:
     return "; ".join(words) or (_touched(one) if one.findings else "not looked at")
 
 
-def _touched(one: HotRecord) -> str:
+def _touched(one: RecordContention) -> str:
     """The members that are accessed where no writer is known."""
     counts: Counter[str] = Counter()
     for member in (
@@ -230,13 +230,13 @@ def _touched(one: HotRecord) -> str:
     return listed([name for name, count in counts.most_common() if count], MOST_VICTIMS) or "not known"
 
 
-def what_to_do(one: HotRecord) -> str:
+def what_to_do(one: RecordContention) -> str:
     """What is wrong, and what can help."""
     remedies = ((kind, _remedy(one, kind)) for kind in one.kinds)
     return "; ".join(f"{kind.value}: {remedy}" if remedy else kind.value for kind, remedy in remedies)
 
 
-def _remedy(one: HotRecord, kind: TriageKind) -> str:
+def _remedy(one: RecordContention, kind: TriageKind) -> str:
     own = next((pair.writer for pair in one.pairs if pair.victim == pair.writer), "")
     match kind:
         case TriageKind.FALSE_SHARING:
@@ -246,7 +246,7 @@ def _remedy(one: HotRecord, kind: TriageKind) -> str:
     return _REMEDIES.get(kind, "").format(own or "the lock")
 
 
-def _separate(one: HotRecord) -> str:
+def _separate(one: RecordContention) -> str:
     """Which member to move away from which: the one that most meet."""
     met: Counter[str] = Counter()
     pairs = [pair for pair in one.pairs if pair.victim != pair.writer and _OF_OTHER not in pair.victim + pair.writer]
@@ -264,7 +264,7 @@ def _separate(one: HotRecord) -> str:
     return f"move {hub} away from {listed(dict.fromkeys(others), MOST_OTHERS)}"
 
 
-def _paragraph(one: HotRecord, shown: ProfileSection) -> str:
+def _paragraph(one: RecordContention, shown: ProfileSection) -> str:
     """Who waits for whom on the record, who writes, and from where."""
     sentences = []
     for pair in one.pairs[:MOST_GROUPS]:
@@ -285,11 +285,11 @@ def _paragraph(one: HotRecord, shown: ProfileSection) -> str:
     return f"{one.name}: {' '.join(sentences)}"
 
 
-def _functions(one: HotRecord, name: str, writes: bool) -> str:
+def _functions(one: RecordContention, name: str, writes: bool) -> str:
     return listed(functions_of(one.findings, name, writes), MOST_FUNCTIONS)
 
 
-def _callers(one: HotRecord) -> str:
+def _callers(one: RecordContention) -> str:
     """Who calls the functions that meet on the heaviest pairs, where the profile has callers."""
     names = {_INDEX.sub("", name) for pair in one.pairs[:MOST_GROUPS] for name in (pair.victim, pair.writer)}
     counts: Counter[str] = Counter()
@@ -305,7 +305,9 @@ def _callers(one: HotRecord) -> str:
 SCHEMA_VERSION = 2
 
 
-def render_json(records: Sequence[HotRecord], found: Sequence[Finding], elf: ElfIdentity, shown: ProfileSection) -> str:
+def render_json(
+    records: Sequence[RecordContention], found: Sequence[Finding], elf: ElfIdentity, shown: ProfileSection
+) -> str:
     """The findings as one JSON document, indented, with a newline at the end.
 
     ``left_out`` are lines that were not looked at: below the hottest, or set ``apart`` with the owner. The outcomes of
@@ -337,7 +339,7 @@ def render_json(records: Sequence[HotRecord], found: Sequence[Finding], elf: Elf
     )
 
 
-def _record_json(one: HotRecord) -> Json:
+def _record_json(one: RecordContention) -> Json:
     """A row of the table; ``explained`` are the ranks of its lines that are in ``lines``."""
     return {
         **fields_of(one, "name", "apart", "places", "lines", "contended", "share", "removable", "kinds"),

@@ -24,12 +24,11 @@ from linesmith.analyzer.report.candidate import (
 from linesmith.analyzer.report.prose import counted, cut, flexible_table
 from linesmith.analyzer.report.structure import short_advice
 from linesmith.analyzer.sharing.accounts import type_of
+from linesmith.analyzer.sharing.records import WORTH_CHANGING
 
 # Rows of the table, and characters of a name in it.
 MOST_ROWS = 12
 MOST_NAME = 28
-# Records below this share of the profile stand in one row.
-LEAST_SHARE = 0.01
 LEAST_REST = 0.0005
 HEAD = ("", "record", "share", "what to do", "saves (80% interval)", "size", "memory")
 
@@ -80,15 +79,17 @@ class RecordAnswer:
 
 def record_answers(suggested: Suggested) -> tuple[RecordAnswer, ...]:
     """An answer for each record of the profile, the most contended first, also for those of which no line is hot."""
+    whole = [one for one in suggested.records if not one.apart]
+    shares = {name: sum(one.share for one in whole if one.name == name) for name in {one.name for one in whole}}
+    names = {finding.rank: one.name for one in whole for finding in one.findings}
     grouped: dict[str, list[Finding]] = {}
     for finding in suggested.findings:
-        grouped.setdefault(type_of(finding), []).append(finding)
-    for record, share in suggested.elsewhere.items():
-        if record and share >= LEAST_SHARE:
-            grouped.setdefault(record, [])
+        grouped.setdefault(names.get(finding.rank, type_of(finding)), []).append(finding)
+    for name, share in shares.items():
+        if name and share >= WORTH_CHANGING and not suggested.narrowed_to:
+            grouped.setdefault(name, [])
+    shares = {name: shares.get(name, sum(one.share for one in found)) for name, found in grouped.items()}
     proposed, numbered = {one.finding.rank: one for one in suggested.lines}, suggested.by_line()
-    spread = {record: suggested.elsewhere.get(record, 0.0) if record else 0.0 for record in grouped}
-    shares = {record: sum(one.share for one in found) + spread[record] for record, found in grouped.items()}
     answers = []
     for rank, record in enumerate(sorted(grouped, key=lambda one: -shares[one]), 1):
         found = grouped[record]
@@ -120,9 +121,9 @@ def _reason(record: str, lines: Sequence[Proposed], share: float) -> str:
         return reason_of(refused).partition(", so there is ")[0]
     if not record:
         return "what lies there is not known: see `linesmith hot`"
-    if share >= LEAST_SHARE:
+    if share >= WORTH_CHANGING:
         return f"spread over many cool lines: --type {record} looks at them"
-    return f"below {LEAST_SHARE:.0%} no change is worth its review"
+    return f"below {WORTH_CHANGING:.0%} no change is worth its review"
 
 
 def _declined(line: Proposed) -> str:
@@ -149,7 +150,9 @@ def reason_of(line: Proposed) -> str:
 
 def shown_answers(answers: Sequence[RecordAnswer]) -> list[RecordAnswer]:
     """Those with rows of their own: with a change first, then those that are not too small a part of the profile."""
-    worth = sorted((one for one in answers if one.changes or one.share >= LEAST_SHARE), key=lambda one: not one.changes)
+    worth = sorted(
+        (one for one in answers if one.changes or one.share >= WORTH_CHANGING), key=lambda one: not one.changes
+    )
     rows = accumulate(sum(1 for _ in rows_of(one)) for one in worth)
     return sorted((one for one, row in zip(worth, rows, strict=True) if row <= MOST_ROWS), key=lambda one: one.rank)
 
@@ -160,9 +163,9 @@ def answers_table(suggested: Suggested, answers: Sequence[RecordAnswer], columns
     rest, share = [one for one in answers if one not in shown], 1 - sum(one.share for one in shown)
     table = [HEAD, *(cells for one in shown for cells in rows_of(one))]
     if share >= LEAST_REST and not suggested.narrowed_to:
-        parts = [f"{counted(len(rest), 'record')} of less than {LEAST_SHARE:.0%}{' each' * (len(rest) > 1)}"]
+        parts = [f"{counted(len(rest), 'record')} of less than {WORTH_CHANGING:.0%}{' each' * (len(rest) > 1)}"]
         others = "lines of no known record, or set apart: see `linesmith hot`"
-        parts = [*(parts if rest else []), others if suggested.elsewhere else "lines that the profile does not show"]
+        parts = [*(parts if rest else []), others if suggested.records else "lines that the profile does not show"]
         table.append(("", "the rest", f"{share:.1%}", "; ".join(parts), "", "", ""))
     return flexible_table(table, HEAD.index("what to do"), "><><<>>", columns)
 

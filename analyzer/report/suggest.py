@@ -28,13 +28,13 @@ from linesmith.analyzer.report.json_text import Json, fields_of, json_text
 from linesmith.analyzer.report.layout import MOST_HOT, excerpt, member_heat
 from linesmith.analyzer.report.prose import WIDTH, prose
 from linesmith.analyzer.report.record_changes import (
-    LEAST_SHARE,
     RecordAnswer,
     RecordChange,
     answers_table,
     record_answers,
 )
 from linesmith.analyzer.report.structure import advice_object, advice_rows
+from linesmith.analyzer.sharing.records import WORTH_CHANGING
 
 _MEMBER_INDENT = 10
 # Characters of a build-id, and candidates of a record of which none is recommended.
@@ -89,7 +89,7 @@ def _sharded(suggested: Suggested, columns: int) -> str:
 def _nothing(suggested: Suggested, answers: Sequence[RecordAnswer], columns: int) -> list[str]:
     """Why nothing changes, and the command that looks at the next record."""
     rows = nothing_to_change(answers, columns)
-    spread = next((one.record for one in answers if one.record and not one.lines and one.share >= LEAST_SHARE), None)
+    spread = next((one.record for one in answers if one.record and not one.lines and one.share >= WORTH_CHANGING), None)
     words = ("linesmith", "suggest", *suggested.given, "--type", spread or "")
     return [*rows, *(command("next", words, columns) if spread and suggested.given else [])]
 
@@ -192,7 +192,7 @@ def render_json(suggested: Suggested) -> str:
         "schema": SCHEMA_VERSION,
         **fields_of(suggested, "elf", "source", "machine", "trace"),
         "records": [_record_json(one) for one in record_answers(suggested)],
-        **fields_of(suggested, "elsewhere", "quiet"),
+        "quiet": suggested.quiet,
         "candidates": [_candidate_json(one) for one in suggested.numbered()],
         "structure": [
             {"line": one.finding.rank, "advice": [advice_object(each) for each in one.advice]}

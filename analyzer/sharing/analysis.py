@@ -35,16 +35,17 @@ from linesmith.analyzer.model import (
 from linesmith.analyzer.sharing.contended_lock import name_locks
 from linesmith.analyzer.sharing.cost import removable_limit
 from linesmith.analyzer.sharing.findings import code_evidence, findings
+from linesmith.analyzer.sharing.records import WORTH_CHANGING, RecordContention, contention_by_record
 from linesmith.analyzer.slab.allocation import Kernel
 from linesmith.analyzer.slab.kernel import machine_of, release_of
 
 # Lines that are looked at unless the user asks for another number.
-TOP = 50
+TOP = 200
 # Records of which further lines are looked at, and lines of each.
 MOST_RECORDS = 8
 MOST_QUIET = 100
 # Of a record that has this share of the contention so many lines are looked at, however cool each is.
-WORTH_CHANGING, MOST_EXAMPLES = 0.01, 3
+MOST_EXAMPLES = 3
 # Lines below the hottest that are looked at for a type.
 MOST_COLDER = 200
 
@@ -57,7 +58,7 @@ class Explanation:
     ``profile`` is the one ``given``, with its addresses as in the ELF file, if they are of the ``same_build``, and with
     what its objects are. ``votes`` are those of the code on these, by their first address. ``reading`` is that of the
     ELF file, ``accesses`` its access map, where one can be made. ``reports`` counts those of the profile's text.
-    ``narrowed_to`` a type, ``others`` are the findings about lines that hold none, ``colder`` those about further lines
+    ``records`` are all of the profile's, by share, whatever the findings are narrowed to. ``narrowed_to`` a type, ``others`` are the findings about lines that hold none, ``colder`` those about further lines
     that do; ``unseen`` are the lines that were left out before.
     """
 
@@ -74,6 +75,7 @@ class Explanation:
     colder: tuple[Finding, ...] = ()
     unseen: tuple[CacheLine, ...] = ()
     narrowed_to: str = ""
+    records: tuple[RecordContention, ...] = ()
 
 
 def explain(
@@ -112,7 +114,8 @@ def explain(
     profile = replace(profile, areas=known.areas)
     found = Explanation((), left_out, profile, same_build, reading, given, accesses, votes=known.votes)
     locked = name_locks(_explained(found, kept), reading.layouts, accesses, partial(touched, elf), profile)
-    return replace(found, findings=locked)
+    records = contention_by_record(locked, profile, reading.layouts)
+    return replace(found, findings=locked, records=records)
 
 
 def narrowed(found: Explanation, record: str) -> Explanation:

@@ -54,7 +54,7 @@ class RecordPair:
 
 
 @dataclass(frozen=True, slots=True)
-class HotRecord:
+class RecordContention:
     """All objects of a record (or one variable; ``""``: not known) with the contention on their ``lines``.
 
     ``places`` are what their memory is called, most contended first. ``share`` and ``removable``, what a layout can
@@ -92,7 +92,9 @@ class HotRecord:
         return meeting and worth and not (self.fixed or self.several or self.apart)
 
 
-def hot_records(found: Iterable[Finding], profile: Profile, layouts: Layouts | None = None) -> tuple[HotRecord, ...]:
+def contention_by_record(
+    found: Iterable[Finding], profile: Profile, layouts: Layouts | None = None
+) -> tuple[RecordContention, ...]:
     """One for each record, variable and kind of unknown memory on the profile's lines, by share; they add up to all.
 
     ``layouts`` are those of the ELF file of the findings.
@@ -118,6 +120,18 @@ def hot_records(found: Iterable[Finding], profile: Profile, layouts: Layouts | N
         groups.setdefault(key, _RecordSum()).add(line, finding, place, contended, share)
     records = (one.record(name, owner, layouts) for (owner, name, _), one in groups.items())
     return tuple(sorted(records, key=lambda one: (-one.share, -one.contended, not one.name, one.name)))
+
+
+def shares_by_line(records: Iterable[RecordContention], findings: Iterable[Finding]) -> dict[int, float]:
+    """The share of each finding's record in all contention of the profile, by the rank of the line.
+
+    Records that are set apart or not known have none.
+    """
+    named = [one for one in records if one.name and not one.apart]
+    by_name = {one.name: one.share for one in named}
+    by_rank = {finding.rank: one.share for one in named for finding in one.findings}
+    shares = {one.rank: by_rank.get(one.rank, by_name.get(_name(one), 0.0)) for one in findings if not one.apart}
+    return {rank: share for rank, share in shares.items() if share}
 
 
 def _waits(profile: Profile) -> Callable[[CacheLine], int]:
@@ -206,7 +220,7 @@ class _RecordSum:
         if victim != writer and (variables or _OF_OTHER in victim + writer):
             self.several += contended.most
 
-    def record(self, name: str, owner: str, layouts: Layouts | None) -> HotRecord:
+    def record(self, name: str, owner: str, layouts: Layouts | None) -> RecordContention:
         """The sum."""
         # Bare offsets are of memory in which no object was found.
         told = (one for one in self.pairs.values() if not name or not one.victim.startswith(_OFFSET))
@@ -220,7 +234,7 @@ class _RecordSum:
         least = KIND_SHARE * max(kinds.values(), default=0)
         ordered = sorted(self.findings, key=lambda one: (-one[0], one[1].rank))
         explained = tuple(finding for _, finding in ordered)
-        return HotRecord(
+        return RecordContention(
             name,
             tuple(place for place, _ in self.places.most_common() if place),
             self.lines,

@@ -34,7 +34,7 @@ from linesmith.analyzer.model import (
 from linesmith.analyzer.sharing.accounts import accounts, machine_cpus
 from linesmith.analyzer.sharing.cost import removable_limit
 from linesmith.analyzer.sharing.parts import origin
-from linesmith.analyzer.sharing.records import hot_records
+from linesmith.analyzer.sharing.records import contention_by_record
 from linesmith.analyzer.sharing.statistics import profile_waited, ratio_of, scatter_of, share_of, widened
 
 
@@ -182,7 +182,7 @@ def test_lines_of_one_record_add_up_and_the_others_are_not_known() -> None:
     unknown = replace(unknown, objects=(replace(unknown.objects[0], outcome=Outcome.CANNOT_TELL),))
     profile = Profile("x", "", "hitm", tuple(line_of(timed("0 tree 100"), at << 12, rank=at) for at in range(5)))
     found = [replace(one, share=0.2) for one in (typed(0, 5), typed(1, 4, False), typed(2, 3), unknown)]
-    trees, left, pages = hot_records(found, profile)
+    trees, left, pages = contention_by_record(found, profile)
     assert (trees.name, trees.lines, trees.contended, trees.share) == ("mapping", 2, 200, 0.4)
     assert (trees.removable, trees.kinds, trees.movable) == (Bounds(0, 0.4), (TriageKind.TRUE_SHARING,), False)
     assert [(one.victim, one.writer, one.contended) for one in trees.pairs] == [("tree", "lock", Bounds(0, 200))]

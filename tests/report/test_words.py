@@ -48,7 +48,7 @@ from linesmith.analyzer.report.hot_lines import render_lines
 from linesmith.analyzer.report.markdown import page_lines
 from linesmith.analyzer.report.prose import fitted
 from linesmith.analyzer.sharing.findings import findings
-from linesmith.analyzer.sharing.records import hot_records
+from linesmith.analyzer.sharing.records import contention_by_record
 
 ELF = ElfIdentity("program", None, "x86_64", "executable", True, 8, True, False)
 NOBODY = Profile("test", "", "hitm", ())
@@ -80,7 +80,7 @@ def test_what_emulation_makes_hot_and_what_is_not_known_are_a_row_each() -> None
     recording = Recording("qemu", ("storm",), (0, 0), "x86_64")
     profile = Profile("test", "", "hitm", tuple(lines), recording=recording, areas=(queue,))
     found = findings(profile, LayoutTable([]), ())
-    shown = render_table(hot_records(found, profile), ELF, ProfileSection(profile, 1, 1)).splitlines()
+    shown = render_table(contention_by_record(found, profile), ELF, ProfileSection(profile, 1, 1)).splitlines()
     assert any("not known (1 line): the ELF file declares nothing that take could touch" in one for one in shown)
     assert " 50.0%            set apart, hotter under emulation than on hardware: the scheduler 50.0%" in shown
     assert "    - an object of the scheduler: emulation makes it hotter than hardware does" in rows(
@@ -94,7 +94,7 @@ def test_a_recording_without_contention_is_one_sentence() -> None:
     profile = Profile(
         "test", "", "hitm", (line,), recording=Recording("qemu", ("ls",), (0, 0), "x86_64", counts=counts)
     )
-    shown = render_table(hot_records((), profile), ELF, ProfileSection(profile, 1, 1))
+    shown = render_table(contention_by_record((), profile), ELF, ProfileSection(profile, 1, 1))
     assert shown == "quiet: 49 of 2,310,000 accesses were misses after stores by other CPUs; nothing to do\n"
 
 

@@ -196,6 +196,7 @@ class Premises:
     legal in all ``configurations``. ``accesses`` are what the code touches, ``None`` where that is not known.
     ``parsed`` says of records, by name, how many units of the source were parsed for the facts, where it was scanned.
     ``beside`` are findings on further lines of the same records, on which little waits: who uses them counts too.
+    ``shares`` are those of a line's record in all contention of the profile, by the rank of the line, where known.
     """
 
     facts: SourceFacts = field(default=NO_FACTS)
@@ -205,6 +206,7 @@ class Premises:
     accesses: AccessMap | None = None
     beside: tuple[Finding, ...] = ()
     parsed: Mapping[str, int] = field(default_factory=dict)
+    shares: Mapping[int, float] = field(default_factory=dict)
 
 
 NO_PREMISES = Premises()

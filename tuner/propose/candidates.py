@@ -8,7 +8,7 @@ judge decides (``tuner.replay.judged``).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from heapq import nsmallest
@@ -26,6 +26,7 @@ from linesmith.analyzer.model import (
     PhaseProof,
     Strategy,
 )
+from linesmith.analyzer.sharing.records import WORTH_CHANGING
 from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
 from linesmith.tuner.cost.meetings import proofs, residuals
 from linesmith.tuner.cost.phases import memory
@@ -53,8 +54,6 @@ MOST_CANDIDATES = 5
 WORTHWHILE = 0.5
 # Candidates that are replayed, the best by their estimates.
 MOST_JUDGED = 24
-# Records whose lines have less of the profile are left alone.
-LEAST_SHARE = 0.01
 # Candidates of one strategy before another strategy has its turn.
 SAME_STRATEGY = 2
 # Options of one strategy, the cheapest, for which it is worked out what they expose.
@@ -106,22 +105,22 @@ def proposal(
     if not found:
         raise nothing_helps(finding, target)
     ranked = sorted(_varied(target, found), key=smallest_first)
-    withheld = too_little(finding, known)
+    withheld = _too_little(finding, known, premises.shares)
     made = tuple(candidate(finding, target, one.option, layouts) for one in _handful(ranked, limit))
     return Suggestion(finding, made, declined=withheld or NOT_REPLAYED, withheld=withheld, target=target)
 
 
-def too_little(finding: Finding, others: Iterable[Finding]) -> str:
+def _too_little(finding: Finding, others: Iterable[Finding], shares: Mapping[int, float]) -> str:
     """Why a record is left alone whose lines are a small part of the profile: a sentence, empty for any other."""
     record = finding.objects[0].layout if finding.objects else None
     same = [one for one in others if one.objects and record is not None and one.objects[0].layout == record]
-    share = finding.share + sum(one.share for one in same)
-    if share >= LEAST_SHARE:
+    share = shares.get(finding.rank, finding.share + sum(one.share for one in same))
+    if share >= WORTH_CHANGING:
         return ""
     lines = "the lines of the record have" if same else "the line has"
     return (
         f"Nothing is recommended: {lines} {share:.2%} of the contended accesses of the {finding.whole}, and below "
-        f"{LEAST_SHARE:.0%} no change is worth its review."
+        f"{WORTH_CHANGING:.0%} no change is worth its review."
     )
 
 

@@ -29,7 +29,7 @@ from linesmith.analyzer.report.run import (
     verdict_rows,
 )
 from linesmith.analyzer.sharing.accounts import accounts, type_of
-from linesmith.analyzer.sharing.records import hot_records
+from linesmith.analyzer.sharing.records import contention_by_record
 
 MOST_REMARKS = 40
 MOST_HEADING = 3
@@ -38,7 +38,7 @@ MOST_HEADING = 3
 def render_profile(suggested: Suggested, part: ProfileSection, unchecked: Sequence[str]) -> str:
     """The page of a profile; ``unchecked`` are sentences on what the caller did not give."""
     profile, findings = part.profile, suggested.findings
-    records = hot_records(findings, profile, suggested.layouts)
+    records = contention_by_record(findings, profile, suggested.layouts)
     shown, untold = examples(findings)
     ranks = {finding.rank for finding, _ in shown}
     # A line with a recommendation always has a section.
