@@ -72,8 +72,9 @@ class Suggested:
 
     ``findings`` are all that the profile gave: other lines may hold members of the same record. ``machine`` is the
     one whose slabs hold the objects, ``None`` for a program. ``trace`` is the file that was replayed, empty for
-    reconstructed runs. ``records`` are those of the whole profile, by share. ``given`` are the files and options for a command that goes on from
-    here. ``narrowed_to`` a type, there are no other records. ``quiet`` is a sentence where hardly anybody waits.
+    reconstructed runs. ``records`` are those of the whole profile, by share. ``given`` are the files and options for a
+    command that goes on from here. ``narrowed_to`` a type, there are no other records. ``quiet`` is a sentence where
+    hardly anybody waits.
     """
 
     elf: ElfIdentity

@@ -58,8 +58,8 @@ class Explanation:
     ``profile`` is the one ``given``, with its addresses as in the ELF file, if they are of the ``same_build``, and with
     what its objects are. ``votes`` are those of the code on these, by their first address. ``reading`` is that of the
     ELF file, ``accesses`` its access map, where one can be made. ``reports`` counts those of the profile's text.
-    ``records`` are all of the profile's, by share, whatever the findings are narrowed to. ``narrowed_to`` a type, ``others`` are the findings about lines that hold none, ``colder`` those about further lines
-    that do; ``unseen`` are the lines that were left out before.
+    ``narrowed_to`` a type, ``others`` are the findings about lines that hold none, ``colder`` those about further lines
+    that do; ``unseen`` are the lines that were left out before. ``records`` are those of the whole profile in any case.
     """
 
     findings: tuple[Finding, ...]

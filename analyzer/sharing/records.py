@@ -104,8 +104,8 @@ def contention_by_record(
     waits = _waits(profile)
     total = sum(map(waits, profile.lines)) or 1
     of_memory: dict[str, set[str]] = {}
-    for finding in explained.values():
-        of_memory.setdefault(_origin(finding), set()).add(_name(finding))
+    for one in explained.values():
+        of_memory.setdefault(_origin(one), set()).add(_name(one))
     groups: dict[tuple[str, str, str], _RecordSum] = {}
     for line in profile.lines:
         finding, contended, area = explained.get(line.rank), waits(line), main_area(line, known)
@@ -118,7 +118,7 @@ def contention_by_record(
         share = finding.share if finding and not profile.recording else contended / total
         key = owner, "" if owner else name, "" if name or owner else place
         groups.setdefault(key, _RecordSum()).add(line, finding, place, contended, share)
-    records = (one.record(name, owner, layouts) for (owner, name, _), one in groups.items())
+    records = (group.record(name, owner, layouts) for (owner, name, _), group in groups.items())
     return tuple(sorted(records, key=lambda one: (-one.share, -one.contended, not one.name, one.name)))
 
 
