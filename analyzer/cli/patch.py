@@ -15,13 +15,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.base.errors import (
-    LinesmithError,
-    NothingToSuggest,
-    ToolMissing,
-    TreeError,
-    VerificationFailed,
-)
+from linesmith.analyzer.base.errors import LinesmithError, NothingToSuggest
 from linesmith.analyzer.cli import options, output, premises, series_output
 from linesmith.analyzer.cli.output import StepReporter
 from linesmith.analyzer.cli.premises import CandidateChoice, Scanned, ScanOptions, number_of, objects, scan_if_possible
@@ -275,22 +269,20 @@ def survey(found: Explanation, tree: Tree, request: PatchRequest, *, dry_run: bo
     one that is asked for; a tool may be missing, the flags may not suit the file. Where one of the records has no such
     obstacle, the search goes on. A ``dry_run`` compiles nothing.
     """
-    from linesmith.patches.edit.patch import as_it_is, readiness
+    from linesmith.patches.edit.patch import as_it_is, declaring_file
 
-    known = [(type_, layout, readiness(type_, layout, tree)) for type_, layout in objects(found).items()]
-    obstacles: list[LinesmithError] = [one.obstacle for *_, one in known if one.obstacle is not None]
-    for type_, layout, one in known:
-        if one.obstacle is None:
-            request.checking.configurations(tree, one.file, request.cpus)
-            try:
-                if not dry_run:
-                    as_it_is(type_, layout, tree, StepReporter())
-            except (VerificationFailed, ToolMissing, TreeError) as failure:
-                obstacles.append(failure)
-            else:
-                break
-    if obstacles and len(obstacles) == len(known):
-        raise obstacles[0]
+    obstacles: list[LinesmithError] = []
+    for type_, layout in objects(found).items():
+        try:
+            request.checking.configurations(tree, declaring_file(type_, layout, tree), request.cpus)
+            if not dry_run:
+                as_it_is(type_, layout, tree, StepReporter())
+            break
+        except LinesmithError as obstacle:
+            obstacles.append(obstacle)
+    else:
+        if obstacles:
+            raise obstacles[0]
     return scan_if_possible(tree.root, tree.build, found) if request.scan else Scanned()
 
 

@@ -254,33 +254,20 @@ def _notes(confirmed: Confirmed, candidate: Candidate) -> tuple[str, ...]:
     return tuple(notes)
 
 
-@dataclass(frozen=True, slots=True)
-class PatchReadiness:
-    """The ``file`` that declares a record, empty where none does, and the ``obstacle`` to every patch of it, if any."""
-
-    file: str = ""
-    obstacle: LinesmithError | None = None
-
-
-def readiness(type_: str, layout: Layout, tree: Tree) -> PatchReadiness:
-    """Whether any candidate for the record could become a patch of the tree, found out before the long work begins.
+def declaring_file(type_: str, layout: Layout, tree: Tree) -> str:
+    """The file that declares a record; raises what stands in the way of every patch of it.
 
     It may be declared nowhere, or where it must stay; the tree may have no configuration; a tool may be missing.
     """
-    file = ""
-    try:
-        with declaration_in(type_, layout, tree) as declared:
-            file = declared.file
-            check_record(SourceText(declared.source, file), declared.record)
-            outer, sound = scope(declared.source, declared.record)
-            if not sound and all(atom.kind is AtomKind.BROKEN for atom in outer.atoms):
-                reason = f"the declaration of {declared.record.title} is not plain C, so no member can be moved safely"
-                raise EditRefused(Refusal(RefusalCode.NOT_C, declared.place, reason))
-            if is_kernel_code(tree.root, file):
-                planned(tree.root, tree.build)
-    except LinesmithError as error:
-        return PatchReadiness(file, error)
-    return PatchReadiness(file)
+    with declaration_in(type_, layout, tree) as declared:
+        check_record(SourceText(declared.source, declared.file), declared.record)
+        outer, sound = scope(declared.source, declared.record)
+        if not sound and all(atom.kind is AtomKind.BROKEN for atom in outer.atoms):
+            reason = f"the declaration of {declared.record.title} is not plain C, so no member can be moved safely"
+            raise EditRefused(Refusal(RefusalCode.NOT_C, declared.place, reason))
+        if is_kernel_code(tree.root, declared.file):
+            planned(tree.root, tree.build)
+        return declared.file
 
 
 def held_together(type_: str, layout: Layout, tree: Path) -> tuple[SourceFact, ...]:

@@ -12,7 +12,7 @@ from patch_cases import layout, write_files
 from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused, TreeError
 from linesmith.analyzer.model import FactKind, Layout
 from linesmith.patches.build.preparation import link_sources
-from linesmith.patches.edit.patch import held_together, readiness
+from linesmith.patches.edit.patch import declaring_file, held_together
 from linesmith.patches.source.declaration import declaration, recorded_file
 from linesmith.patches.source.tree import Tree
 
@@ -102,8 +102,7 @@ KERNEL = {"Kbuild": "", "scripts/Makefile.build": "", "Makefile": "", "include/l
 
 
 def test_nothing_is_in_the_way_of_a_plain_tree(tmp_path: Path) -> None:
-    known = readiness("cache", CACHE, Tree(write_files(tmp_path, {"src/cache.h": HEADER})))
-    assert (known.file, known.obstacle) == ("src/cache.h", None)
+    assert declaring_file("cache", CACHE, Tree(write_files(tmp_path, {"src/cache.h": HEADER}))) == "src/cache.h"
 
 
 @pytest.mark.parametrize(
@@ -114,10 +113,11 @@ def test_nothing_is_in_the_way_of_a_plain_tree(tmp_path: Path) -> None:
         (KERNEL, TreeError, "has no .config; run make defconfig there"),
     ],
 )
-def test_an_obstacle_is_a_value(tmp_path: Path, files: dict[str, str], kind: type, complaint: str) -> None:
-    found = readiness("cache", CACHE, Tree(write_files(tmp_path, files))).obstacle
-    assert isinstance(found, kind)
-    assert complaint in str(found)
+def test_what_is_in_the_way_of_every_patch(
+    tmp_path: Path, files: dict[str, str], kind: type[Exception], complaint: str
+) -> None:
+    with pytest.raises(kind, match=complaint):
+        declaring_file("cache", CACHE, Tree(write_files(tmp_path, files)))
 
 
 def test_members_of_one_condition_are_held_together(tmp_path: Path) -> None:
