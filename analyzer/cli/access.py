@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("--member", metavar="MEMBER", help="With --type: show only this member, with all functions.")
 @click.option("--function", metavar="NAME", help="Show what this function accesses, inlined code separately.")
 @click.option(
-    "--address", metavar="PLACE", help="Show what this instruction accesses: 0xffffffff81001234 or function+0x12."
+    "--address", metavar="PLACE", help="Show accesses of this instruction: 0xffffffff81001234 or function+0x12."
 )
 @click.option(
     "--limit",

@@ -37,9 +37,7 @@ _OBSCURE = (
     type=options.EXISTING_OR_STDIN,
     help="List the records that this patch makes grow, instead of comparing two builds; '-' is standard input.",
 )
-@click.option(
-    "--tree", metavar="DIR", type=options.DIRECTORY, help="Source tree that the patch applies to (read-only)."
-)
+@click.option("--tree", metavar="DIR", type=options.DIRECTORY, help="Source tree of the patch (read-only).")
 @options.build
 @options.cflags
 @options.deadline_given

@@ -129,10 +129,7 @@ _request_given = options.gathered(
         help="Write intents from cacheline groups, asserted in C code or marked in ELF.",
     ),
     click.option(
-        "--into",
-        metavar="FILE",
-        type=options.NEW_FILE,
-        help="Append to FILE, which is created if it does not exist.",
+        "--into", metavar="FILE", type=options.NEW_FILE, help="Append to FILE, which is created if it does not exist."
     ),
     options.section,
     options.snapshot,
@@ -140,12 +137,7 @@ _request_given = options.gathered(
     click.option(
         "--tree", metavar="DIR", type=options.DIRECTORY, help="Directory of linesmith.toml, for --check and --update."
     ),
-    click.option(
-        "--intent",
-        metavar="FILE",
-        type=EXISTING_FILE,
-        help="Intent file to check or update, instead of the one in --tree.",
-    ),
+    click.option("--intent", metavar="FILE", type=EXISTING_FILE, help="Intent file, instead of the one in --tree."),
     click.option("--kconfig", metavar="FILE", type=EXISTING_FILE, help=".config to use if ELF or TREE has none."),
     options.deadline_given,
     options.output,

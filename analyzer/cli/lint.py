@@ -173,12 +173,7 @@ _forms_given = options.gathered(
     "forms",
     ReportForms,
     click.option(
-        "--format",
-        "format_",
-        type=click.Choice(FORMATS),
-        default="text",
-        show_default=True,
-        help="Output format.",
+        "--format", "format_", type=click.Choice(FORMATS), default="text", show_default=True, help="Output format."
     ),
     click.option(
         "--also",
@@ -195,13 +190,7 @@ _forms_given = options.gathered(
 @click.argument("elves", metavar="[ELF]", type=EXISTING_FILE, nargs=-1)
 @click.option("--base", metavar="OLD", type=EXISTING_FILE, help="Build before the change.")
 @click.option("--head", metavar="NEW", type=EXISTING_FILE, help="Build with the change, to compare with --base.")
-@click.option(
-    "--type",
-    "types",
-    metavar="TYPE",
-    multiple=True,
-    help="Only this record, or records that match the pattern. Can be repeated.",
-)
+@click.option("--type", "types", metavar="TYPE", multiple=True, help="Only records of this name or pattern.")
 @click.option(
     "--tree", metavar="DIR", type=options.DIRECTORY, help="Source tree. Default: the git tree of the current directory."
 )
@@ -209,10 +198,7 @@ _forms_given = options.gathered(
     "--kconfig", metavar="FILE", type=EXISTING_FILE, help=".config of the build, for intents that depend on it."
 )
 @click.option(
-    "--profile",
-    metavar="PROFILE",
-    type=EXISTING_FILE,
-    help="Profile of the older build, whose hot members the lint protects.",
+    "--profile", metavar="PROFILE", type=EXISTING_FILE, help="Profile of the older build: protect its hot members."
 )
 @click.option("--access", is_flag=True, help="Analyze which code accesses each member (slow the first time).")
 @_sources_given

@@ -28,10 +28,7 @@ format_ = click.option(
     "--format",
     "format_",
     type=click.Choice(("text", "json", *DRAWN)),
-    help=(
-        "Output format. Default: text, or what the suffix of -o says (.svg, .png). map, markdown, svg and png draw"
-        " the cache lines."
-    ),
+    help=("Output format. Default: text, or by the suffix of -o. map, markdown, svg and png draw cache lines."),
 )
 
 

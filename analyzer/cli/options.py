@@ -58,9 +58,7 @@ def gathered(
 elf = click.argument("elf", metavar="ELF", type=EXISTING_FILE)
 tree = click.option("--tree", metavar="DIR", type=DIRECTORY, required=True, help="Source tree (read-only).")
 build = click.option("--build", metavar="DIR", type=DIRECTORY, help="Build directory of the tree (O=).")
-cflags = click.option(
-    "--cflags", metavar="OPTIONS", default="", help="Compiler options for a tree that is not a kernel."
-)
+cflags = click.option("--cflags", metavar="OPTIONS", default="", help="Compiler options; not for a kernel.")
 elves = click.argument("elves", metavar="ELF...", nargs=-1, required=True, type=EXISTING_FILE)
 
 
@@ -100,12 +98,7 @@ after_section = click.option(
     help="Use the Nth report in AFTER. Default: --section, or the next one if BEFORE and AFTER are the same file.",
 )
 format_ = click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Output format.",
+    "--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format."
 )
 result_format = click.option(
     "--format",
@@ -191,17 +184,10 @@ trace = click.option(
     help="Trace to replay candidates on, from `linesmith record`.  [default: PROFILE.trace]",
 )
 output = click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    type=NEW_FILE,
-    help="Write the result to FILE (replaced if it exists).",
+    "-o", "--output", metavar="FILE", type=NEW_FILE, help="Write the result to FILE (replaced if it exists)."
 )
 html = click.option(
-    "--html",
-    metavar="FILE",
-    type=NEW_FILE,
-    help="Write a self-contained HTML page to FILE (replaced if it exists).",
+    "--html", metavar="FILE", type=NEW_FILE, help="Write a self-contained HTML page to FILE (replaced if it exists)."
 )
 
 

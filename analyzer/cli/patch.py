@@ -75,11 +75,7 @@ def _groups(_context: click.Context, _option: click.Parameter, given: tuple[str,
 _style_given = options.gathered(
     "style",
     StyleOptions,
-    click.option(
-        "--comment/--no-comment",
-        default=True,
-        help="Explain the position of the member in a comment above it (default).",
-    ),
+    click.option("--comment/--no-comment", default=True, help="Explain the position in a comment (default)."),
     click.option("--padding", is_flag=True, help="Insert padding instead of an alignment attribute."),
     click.option(
         "--group",
@@ -100,12 +96,7 @@ _style_given = options.gathered(
 @options.cflags
 @options.deadline_given
 @options.type_
-@click.option(
-    "--candidate",
-    metavar="NAME",
-    type=CandidateChoice(),
-    help="Candidate name from `suggest`. Default: the recommended one.",
-)
+@click.option("--candidate", metavar="NAME", type=CandidateChoice(), help="Name from `suggest`. Default: recommended.")
 @options.section
 @premises.premises_given
 @options.snapshot

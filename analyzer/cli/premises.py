@@ -59,12 +59,7 @@ class ScanOptions:
 scanning_given = options.gathered(
     "sources",
     ScanOptions,
-    click.option(
-        "--tree",
-        metavar="DIR",
-        type=DIRECTORY,
-        help="Source tree to scan for code that relies on the member order (read-only).",
-    ),
+    click.option("--tree", metavar="DIR", type=DIRECTORY, help="Source tree to scan (read-only)."),
     options.build,
     options.deadline_given,
 )
@@ -262,10 +257,7 @@ premises_given = options.gathered(
         metavar="ELF",
         multiple=True,
         type=EXISTING_FILE,
-        help=(
-            "Build of the same source with another configuration, in which candidates must also be legal. Can be"
-            " repeated."
-        ),
+        help=("Build with another configuration, in which candidates must be legal too. Can be repeated."),
     ),
     options.machine_given,
 )

@@ -99,7 +99,7 @@ _OPTIONS = (
         type=click.IntRange(1, _MOST_CPUS),
         default=4,
         show_default=True,
-        help="Number of CPUs.",
+        help="CPU count.",
     ),
     click.option(
         "--numa",
@@ -110,14 +110,7 @@ _OPTIONS = (
         show_default=True,
         help="Number of NUMA nodes.",
     ),
-    click.option(
-        "--memory",
-        metavar="SIZE",
-        type=_ByteSize(),
-        default="512M",
-        show_default=True,
-        help="Memory size of the guest.",
-    ),
+    click.option("--memory", metavar="SIZE", type=_ByteSize(), default="512M", show_default=True, help="Guest memory."),
     click.option("--initrd", metavar="FILE", type=options.EXISTING_FILE, help="Initial ramdisk to extend."),
     click.option("--overlay", metavar="DIR", type=options.DIRECTORY, help="Directory with files to add to the guest."),
     click.option("--append", metavar="WORDS", default="", help="Parameters to add to the kernel command line."),
@@ -128,9 +121,7 @@ _OPTIONS = (
         show_default=True,
         help="Privilege level to record when a kernel runs.",
     ),
-    click.option(
-        "--line-bytes", type=click.Choice([64, 128, 256]), default=64, show_default=True, help="Size of a cache line."
-    ),
+    click.option("--line-bytes", type=click.Choice([64, 128, 256]), default=64, show_default=True, help="Line size."),
     click.option("--adjacent", is_flag=True, help="Simulate the adjacent-line prefetcher (128-byte pairs)."),
     click.option(
         "--cache",
@@ -157,12 +148,7 @@ _OPTIONS = (
         help="Run the CPUs in turns on one host thread (reproducible), or each on a thread of its own.",
     ),
     click.option(
-        "--seed",
-        metavar="N",
-        type=click.IntRange(0, (1 << 63) - 1),
-        default=1,
-        show_default=True,
-        help="Random seed of the scheduling of turns.",
+        "--seed", metavar="N", type=click.IntRange(0, (1 << 63) - 1), default=1, show_default=True, help="Random seed."
     ),
     click.option("--from", "first", metavar="FUNCTION", help="Start recording at the first call of FUNCTION."),
     click.option("--to", "last", metavar="FUNCTION", help="Stop recording when FUNCTION is called."),
@@ -172,12 +158,7 @@ _OPTIONS = (
         type=options.NEW_FILE,
         help="File for the trace of accesses, for replay.  [default: PROFILE.trace]",
     ),
-    click.option(
-        "--log",
-        metavar="FILE",
-        type=options.NEW_FILE,
-        help="File for the guest's console output.  [default: PROFILE.log]",
-    ),
+    click.option("--log", metavar="FILE", type=options.NEW_FILE, help="Guest console log.  [default: PROFILE.log]"),
     click.option(
         "--timeout",
         "seconds",

@@ -85,29 +85,17 @@ run_given = options.gathered(
     "run_options",
     RunOptions,
     click.option(
-        "--run",
-        "folder",
-        metavar="DIR",
-        type=options.NEW_DIRECTORY,
-        help="Run directory.  [default: PLAN.run]",
+        "--run", "folder", metavar="DIR", type=options.NEW_DIRECTORY, help="Run directory.  [default: PLAN.run]"
     ),
     click.option("--resume", is_flag=True, help="Continue an interrupted run."),
     click.option(
         "--executor", metavar="[local|dask]", default="local", show_default=True, help="Where to run builds and boots."
     ),
     click.option("--scheduler", metavar="ADDRESS", default="", help="With dask: scheduler address, tcp://HOST:PORT."),
-    click.option(
-        "--machines",
-        metavar="CLASS",
-        default="",
-        help="With dask: run benchmarks on workers with the resource bench:CLASS.",
-    ),
+    click.option("--machines", metavar="CLASS", default="", help="With dask: use workers with resource bench:CLASS."),
     click.option("--workers", metavar="N", type=click.IntRange(1, 256), help="With local: number of processes."),
     click.option(
-        "--minutes",
-        metavar="M",
-        type=click.FloatRange(0, min_open=True),
-        help="Time limit in minutes. Default: from the plan.",
+        "--minutes", metavar="M", type=click.FloatRange(0, min_open=True), help="Time limit. Default: from the plan."
     ),
 )
 

@@ -164,9 +164,7 @@ series_given = options.gathered(
         callback=_addresses,
         help="Add a Link: line to each message. Can be repeated.",
     ),
-    click.option(
-        "--fixes", metavar="COMMIT", multiple=True, help="Add a Fixes: line to the last patch. Can be repeated."
-    ),
+    click.option("--fixes", metavar="COMMIT", multiple=True, help="Fixes: of the last patch. Can be repeated."),
     click.option(
         *("-o", "--output"),
         metavar="FILE|DIR/",

@@ -81,17 +81,9 @@ _change_given = options.gathered(
     _structure_change,
     click.option("--pull-in", metavar="MEMBER", help="Show the effect of embedding the object that MEMBER points to."),
     click.option("--push-out", metavar="MEMBER", help="Show the effect of moving MEMBER into an object of its own."),
-    click.option(
-        "--shrink",
-        metavar="MEMBER=BYTES",
-        help="Show the effect of shrinking MEMBER, or the object it points to, to BYTES.",
-    ),
+    click.option("--shrink", metavar="MEMBER=BYTES", help="Show the effect of shrinking MEMBER to BYTES."),
     click.option("--cold", metavar="MEMBER,...", help="With --pull-in: members to place after it."),
-    click.option(
-        "--without",
-        metavar="MEMBER,...",
-        help="With --pull-in, --push-out or --shrink: members to leave out, as another configuration does.",
-    ),
+    click.option("--without", metavar="MEMBER,...", help="Members to leave out, as another configuration does."),
 )
 
 

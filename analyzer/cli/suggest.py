@@ -45,12 +45,7 @@ QUIET = 100
     help="With --type and a trace: replay several copies of these members, a lock and the data it protects.",
 )
 @click.option(
-    "--ways",
-    metavar="N",
-    type=click.IntRange(2, 64),
-    default=2,
-    show_default=True,
-    help="Number of copies for --shard.",
+    "--ways", metavar="N", type=click.IntRange(2, 64), default=2, show_default=True, help="Copies for --shard."
 )
 @click.option(
     "--by",

@@ -141,7 +141,7 @@ WRONG_OUTPUT = {
 
 @pytest.mark.parametrize(("output", "wrong"), WRONG_OUTPUT.values(), ids=WRONG_OUTPUT.keys())
 def test_what_the_program_writes_is_not_trusted(output: bytes, wrong: str) -> None:
-    with pytest.raises(DebugInfoDamaged, match=f"the object is damaged: {wrong}$"):
+    with pytest.raises(DebugInfoDamaged, match=f"the file is damaged: {wrong}$"):
         table_from_reader(output, 0)
 
 

@@ -66,7 +66,7 @@ def test_what_names_no_commit_is_an_error(made: Commits, name: str) -> None:
 
 
 def test_a_folder_outside_of_any_repository_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(TreeError, match="no repository"):
+    with pytest.raises(TreeError, match="is not in a git repository"):
         repository_of(tmp_path)
 
 

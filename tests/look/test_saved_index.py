@@ -41,7 +41,7 @@ def test_what_cannot_be_done_is_refused(saved: Path, tmp_path: Path) -> None:
     elf, cache = compiled(tmp_path, SOURCE), tmp_path / "cache"
     before = elf.read_bytes()
     done = linesmith("access", saved, cache=cache)
-    assert (done.returncode, "is a saved index, which has layouts alone" in done.stderr) == (2, True)
+    assert (done.returncode, "is a saved index, which has layouts only" in done.stderr) == (2, True)
     assert linesmith("index", elf, elf, "-o", tmp_path / "x.index", cache=cache).returncode == 2
     assert not (tmp_path / "x.index").exists()
     assert linesmith("index", elf, "-o", elf, cache=cache).returncode == 2
