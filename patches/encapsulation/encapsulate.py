@@ -108,7 +108,9 @@ def _encapsulated(work: Work, name: str, survey: Survey, others: Sequence[Refusa
     _define(work, accessor)
     text_of_step = _accessor_message(work.declared, accessor, replaced, refusals, work.image.tree)
     series = PatchSeries((*first, SeriesStep(text_of_step, work.image.commit())), refusals=refusals)
-    return Encapsulated(work.declared, accessor, replaced, _script(work.declared, [*first_rules, rules.text]), series)
+    head = f"// Hides {work.declared.name} of {work.declared.title}. To be run by:\n{_RUN}"
+    script = "\n".join((head, *(f"{one.rstrip()}\n" for one in (*first_rules, rules.text))))
+    return Encapsulated(work.declared, accessor, replaced, script, series)
 
 
 def _predicates_called(work: Work, survey: Survey) -> tuple[list[SeriesStep], list[str]]:
@@ -216,12 +218,6 @@ def _accessor_message(
     stays = [f"Places that go on naming {declared.name}: {left}."] if refusals else []
     subject = f"access {declared.name} through {accessor.name}()"
     return message(tree, declared.file, subject, (why, *stays, "Made with Coccinelle."))
-
-
-def _script(declared: DeclaredMember, rules: Sequence[str]) -> str:
-    """The semantic patch with the command that runs it."""
-    head = f"// Hides {declared.name} of {declared.title}. To be run by:\n{_RUN}"
-    return "\n".join((head, *(f"{one.rstrip()}\n" for one in rules)))
 
 
 # What compilers say of the series.
