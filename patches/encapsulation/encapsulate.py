@@ -11,7 +11,6 @@ from pathlib import Path
 from linesmith.analyzer.base.errors import EditRefused, NothingToSuggest, VerificationFailed
 from linesmith.analyzer.base.text import paragraph
 from linesmith.analyzer.model import ConfigurationCheck, FileChange, PatchSeries, Refusal, RefusalCode, SeriesStep
-from linesmith.patches.build.kbuild import is_kernel
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.encapsulation.member import (
     DeclaredMember,
@@ -19,12 +18,10 @@ from linesmith.patches.encapsulation.member import (
     MemberAccessor,
     definition,
     find_member,
-    in_style,
     is_apart,
     of_other_program,
     plain_calls,
     position_behind,
-    spaced,
 )
 from linesmith.patches.encapsulation.rules import UNSERVED, MemberRole, Predicate, calling, predicates_of, replacing
 from linesmith.patches.encapsulation.survey import (
@@ -103,8 +100,7 @@ def _encapsulated(work: Work, name: str, survey: Survey, others: Sequence[Refusa
     files = sorted({place.file for place in survey.own})
     failed = _applied(work, rules, survey, files)
     for file in files:
-        text = plain_calls(work.image.read(file), name)
-        work.image.put(file, in_style(text, name, blank=_gnu_style(work, survey.sources[file])))
+        work.image.put(file, plain_calls(work.image.read(file), name))
     replaced = tuple(place for place in survey.own if not place.uses & set(UNSERVED[accessor.form]))
     now = (one for file in survey.sources for one in mentions_in(file, work.image.read(file), work.declared.name))
     left = leftovers(work.declared, survey, accessor, {(one.file, one.macro) for one in now if one.macro})
@@ -112,7 +108,9 @@ def _encapsulated(work: Work, name: str, survey: Survey, others: Sequence[Refusa
     _define(work, accessor)
     text_of_step = _accessor_message(work.declared, accessor, replaced, refusals, work.image.tree)
     series = PatchSeries((*first, SeriesStep(text_of_step, work.image.commit())), refusals=refusals)
-    return Encapsulated(work.declared, accessor, replaced, _script(work.declared, [*first_rules, rules.text]), series)
+    head = f"// Hides {work.declared.name} of {work.declared.title}. To be run by:\n{_RUN}"
+    script = "\n".join((head, *(f"{one.rstrip()}\n" for one in (*first_rules, rules.text))))
+    return Encapsulated(work.declared, accessor, replaced, script, series)
 
 
 def _predicates_called(work: Work, survey: Survey) -> tuple[list[SeriesStep], list[str]]:
@@ -147,11 +145,6 @@ def _applied(work: Work, rules: SemanticPatch, survey: Survey, files: Collection
     return failed
 
 
-def _gnu_style(work: Work, source: bytes) -> bool:
-    """Whether calls are written with a blank; never in a kernel, whatever a file has."""
-    return not is_kernel(work.image.tree) and spaced(source)
-
-
 def _missed(work: Work, survey: Survey, replaced: Sequence[UsePlace]) -> Iterator[Refusal]:
     """Files in which more places name the member than there should be."""
     before = Counter(mention.file for mention in survey.mentions)
@@ -170,8 +163,7 @@ def _define(work: Work, accessor: MemberAccessor) -> None:
     near = min(records_named(source, work.declared.record.name), key=lambda record: abs(record.start - start))
     behind = position_behind(source, near)
     lines = definition(accessor, work.declared, source[behind:])
-    text = in_style(lines, accessor.name, blank=_gnu_style(work, source))
-    work.image.put(work.declared.file, source[:behind] + text + source[behind:])
+    work.image.put(work.declared.file, source[:behind] + lines + source[behind:])
 
 
 # The messages of the steps, and the semantic patch as a file that a person can run.
@@ -226,12 +218,6 @@ def _accessor_message(
     stays = [f"Places that go on naming {declared.name}: {left}."] if refusals else []
     subject = f"access {declared.name} through {accessor.name}()"
     return message(tree, declared.file, subject, (why, *stays, "Made with Coccinelle."))
-
-
-def _script(declared: DeclaredMember, rules: Sequence[str]) -> str:
-    """The semantic patch with the command that runs it."""
-    head = f"// Hides {declared.name} of {declared.title}. To be run by:\n{_RUN}"
-    return "\n".join((head, *(f"{one.rstrip()}\n" for one in rules)))
 
 
 # What compilers say of the series.

@@ -200,10 +200,6 @@ def of_other_program(copy: DeclaredMember) -> Refusal:
 
 _WIDTH = 80
 _INDENTATION = re.compile(rb"\n([ \t]+)\S")
-_CALL = re.compile(rb"\b(?P<name>[A-Za-z_]\w*)(?P<blank> ?)\(")
-_KEYWORDS = frozenset(
-    (b"if", b"for", b"while", b"switch", b"return", b"sizeof", b"typeof", b"__attribute__", b"defined")
-)
 
 
 class Form(StrEnum):
@@ -276,16 +272,3 @@ def plain_calls(source: bytes, name: str) -> bytes:
         result += source[position : match.start("address")] + source[start:end]
         position = end + 1
     return bytes(result + source[position:])
-
-
-def spaced(source: bytes) -> bool:
-    """Whether most calls in ``source`` have a blank in front of their parenthesis, as the GNU style wants."""
-    code = without_comments(source)
-    calls = [match for match in _CALL.finditer(code) if match["name"] not in _KEYWORDS]
-    return 2 * sum(bool(match["blank"]) for match in calls) > len(calls)
-
-
-def in_style(text: bytes, name: str, *, blank: bool) -> bytes:
-    """``text`` with a ``blank`` between ``name`` and its parenthesis, where there is to be one."""
-    word = re.escape(name.encode())
-    return re.sub(rb"(?<!define )\b" + word + rb"\(", name.encode() + b" (", text) if blank else text

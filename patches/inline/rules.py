@@ -104,11 +104,11 @@ def _checks(names: _Metavariables, roles: Collection[Role]) -> Iterator[str]:
         lambda way: f"- if ({way} == NULL) {branch}\n|\n- if (unlikely({way} == NULL)) {branch}",
         f"statement {branch};",
     )
-    yield names.rule("checked_with_others", lambda way: _without(f"{way} == NULL", "||", other), f"expression {other};")
-
-
-def _without(test: str, operator: str, other: str) -> str:
-    return f"- {test} {operator} {other}\n+ {other}\n|\n- {other} {operator} {test}\n+ {other}"
+    yield names.rule(
+        "checked_with_others",
+        lambda way: f"- {way} == NULL || {other}\n+ {other}\n|\n- {other} || {way} == NULL\n+ {other}",
+        f"expression {other};",
+    )
 
 
 def _releases(names: _Metavariables, uses: Sequence[PointerUse]) -> Iterator[str]:

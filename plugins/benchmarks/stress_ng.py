@@ -89,7 +89,7 @@ class StressNg:
         """The row of the stressor; raises ``BenchmarkFailed`` or ``BenchmarkNonsense``."""
         stressor = self._stressor(self._options(settings))
         text = words_of(ended_well(self.name, done)[-1])
-        found = next(_of_the_table(stressor, text), None) or _of_yaml(stressor, text)
+        found = next(_of_the_table(stressor, text), None)
         if found is None:
             raise nonsense(self.name, f"it has no metrics of the stressor {stressor}", text)
         real, cpu = (number(self.name, what, word, text) for what, word in zip(_RATES, found, strict=True))
@@ -137,16 +137,3 @@ def _of_the_table(stressor: str, text: str) -> Iterator[tuple[str, str]]:
         if match and match[1] == stressor:
             _, _, _, real, cpu, *_ = match[3].split()
             yield real, cpu
-
-
-def _of_yaml(stressor: str, text: str) -> tuple[str, str] | None:
-    """What ``--yaml /dev/stdout`` among the words gives."""
-    own: dict[str, str] = {}
-    inside = False
-    for line in text.splitlines():
-        name, colon, value = line.strip().removeprefix("- ").partition(": ")
-        if name == "stressor":
-            inside = value.strip() == stressor
-        elif inside and colon:
-            own[name] = value.strip()
-    return (own[_RATES[0]], own[_RATES[1]]) if all(name in own for name in _RATES) else None

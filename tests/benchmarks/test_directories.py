@@ -29,12 +29,6 @@ while [ $i -lt "$1" ]; do sh "$UB_BINDIR/tst.sh" & i=$((i + 1)); done
 wait
 """
 SORTS = "sort sort.src >sorted.$$ && rm sorted.$$\n"
-SCRIPT = """\
-#!/bin/sh
-[ "$1 $3 $5" = "-c -i shell8" ] && [ -f Makefile ] && [ -f "$UB_TESTDIR/sort.src" ] || exit 1
-mkdir results && echo kept >results/log
-echo "Shell Scripts (8 concurrent)                   $2$4.5 lpm   (60.0 s, 2 samples)"
-"""
 TASKS = """\
 #!/bin/sh
 [ "$1 $3" = "-t -s" ] || exit 1
@@ -56,8 +50,7 @@ def write(folder: Path, **texts: str) -> Path:
 def unixbench(tmp_path: Path) -> Path:
     """A folder laid out as that of UnixBench after ``make``."""
     programs = {"pgms__looper": LOOPER, "pgms__multi_sh": SHELLS, "pgms__tst_sh": SORTS, "testdir__sort_src": "b\na\n"}
-    (tmp_path / "src").mkdir()
-    return write(tmp_path, **programs, Run=SCRIPT, Makefile="")
+    return write(tmp_path, **programs)
 
 
 def contents(folder: Path) -> list[str]:
@@ -65,13 +58,10 @@ def contents(folder: Path) -> list[str]:
     return sorted(str(Path(place, name).relative_to(folder)) for place, _, names in os.walk(folder) for name in names)
 
 
-def test_unixbench_runs_with_and_without_its_script_and_nothing_is_written_there(
-    unixbench: Path, scratch: Path
-) -> None:
+def test_unixbench_runs_and_nothing_is_written_there(unixbench: Path, scratch: Path) -> None:
     before = contents(unixbench)
     settings: dict[str, Setting] = {"directory": str(unixbench), "test": "shell8"}
     assert measured("unixbench", settings | {"seconds": 1}, 2, scratch)["shell8"] > 60
-    assert measured("unixbench", settings | {"way": "script", "iterations": 4}, 2, scratch) == {"shell8": 24.5}
     assert contents(unixbench) == before
 
 
@@ -125,12 +115,6 @@ def test_seconds_of_warm_up_are_no_measurement() -> None:
             'is not part of linesmith; set its place with directory = "/path/to/UnixBench"',
         ),
         ("unixbench", {"directory": "/opt", "test": "shel8"}, r"did you mean shell8\?"),
-        (
-            "unixbench",
-            {"directory": "/opt", "test": "execl", "iterations": 3},
-            "give seconds instead, when the way is programs",
-        ),
-        ("unixbench", {"directory": "/opt", "test": "execl", "way": "script", "seconds": 3}, "give iterations instead"),
         ("will-it-scale", {"directory": "/opt"}, 'needs a test case: give testcase = "page_fault1"'),
         ("will-it-scale", {"directory": "/opt", "testcase": "../sh"}, r"has no test case '../sh'"),
         ("will-it-scale", {"testcase": "open1"}, 'set its place with directory = "/path/to/will-it-scale"'),

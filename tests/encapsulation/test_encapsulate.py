@@ -18,9 +18,7 @@ from linesmith.patches.encapsulation.member import (
     MemberAccessor,
     definition,
     find_member,
-    in_style,
     plain_calls,
-    spaced,
 )
 from linesmith.patches.encapsulation.rules import is_truth, opposite
 from linesmith.patches.treewide.mentions import mentions
@@ -125,12 +123,6 @@ def test_records_of_user_space_stay(tmp_path: Path) -> None:
 )
 def test_parentheses(before: bytes, after: bytes) -> None:
     assert plain_calls(before, "m") == after
-
-
-def test_calls_are_written_as_the_file_has_them() -> None:
-    assert spaced(b"f (a); if (b) g (c); /* h(i) h(i) h(i) */")
-    assert not spaced(b"if (a) f(b); g(c);")
-    assert in_style(b"#define m(x) (&(x)->m)\ny = m(x);\n", "m", blank=True) == b"#define m(x) (&(x)->m)\ny = m (x);\n"
 
 
 @pytest.mark.parametrize(
