@@ -40,7 +40,7 @@ from linesmith.analyzer.slab.allocation import Kernel
 from linesmith.analyzer.slab.kernel import machine_of, release_of
 
 # Lines that are looked at unless the user asks for another number.
-TOP = 200
+TOP = 100
 # Records of which further lines are looked at, and lines of each.
 MOST_RECORDS = 8
 MOST_QUIET = 100
