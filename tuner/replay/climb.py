@@ -27,7 +27,7 @@ from linesmith.tuner.propose.tradeoff import EXPOSED_COST, exposure, heavier, le
 from linesmith.tuner.replay.runs import RecordRuns, ReplayedLayout
 
 # Steps that one change is made of, and atoms that each tries to place, those with most misses.
-MOST_STEPS = 12
+MOST_STEPS = 6
 MOST_PLACED = 8
 # Arrangements that a step looks at; of a large record, whose atoms have many places, some from front to back.
 MOST_PLACES = 1500
