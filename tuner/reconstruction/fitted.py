@@ -115,9 +115,7 @@ class Fitting:
         rates = list(state.rates)
         for at, one in enumerate(touches):
             if one.sampled:
-                # Who shows as often as in the profile may still load more often, and hit.
-                hits = (one.every + 0.5) / (counts[at].total * scale + 0.5) if one.every and not one.word else 0.0
-                rates[at] = rates[at] * _next_rate(one, draw.targets[at], shown[at], hits)
+                rates[at] = rates[at] * _next_rate(one, draw.targets[at], shown[at])
         for at, one in enumerate(touches):
             if one.like >= 0:
                 rates[at] = rates[one.like] * one.scale
@@ -248,11 +246,10 @@ def _shown(counted: Sequence[SiteCounts], evidence: SampledTouches, draw: Draw) 
     return [(loads * scale, stores * scale) for loads, stores in found], scale
 
 
-def _next_rate(touch: SampledTouch, target: tuple[float, float], shown: _Shown, hits: float) -> float:
-    """By what a rate is multiplied; ``hits`` is how many times as many loads the profile has, 0 if it does not say."""
+def _next_rate(touch: SampledTouch, target: tuple[float, float], shown: _Shown) -> float:
+    """By what a rate is multiplied."""
     stored = touch.kind is not TouchKind.LOAD and touch.stores is not None
     ratio = (target[stored] + 0.5) / (shown[stored] + 0.5)
-    ratio = max(ratio, hits) if ratio >= 1 else ratio
     return float(min(max(ratio, 0.1), 10.0) ** STEP)
 
 

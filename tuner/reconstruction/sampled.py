@@ -64,7 +64,6 @@ class SampledTouch:
     had stored to, ``callers`` are who called the function. ``lock`` is the address of the lock that is held meanwhile,
     or that has this ``word``; 0: none, or ``PERHAPS``. Where nothing shows of it on a quiet
     line it is made ``scale`` times as often as the touch with the number ``like``, which is of another object.
-    ``every`` counts all loads of a recording, those that hit too; 0: not known.
     """
 
     base: int
@@ -87,7 +86,6 @@ class SampledTouch:
     word: bool = False
     like: int = -1
     scale: float = 1.0
-    every: float = 0.0
 
     @property
     def weight(self) -> float:
@@ -268,7 +266,6 @@ def _recorded(placed: _Placed) -> Iterator[SampledTouch]:
                 origin((row,)).nodes,
                 row.code_address or 0,
                 shared=shared[key] / first[key] if first[key] else None,
-                every=0.0 if row.stores else max(float(row.records or 0), loads),
                 callers=_callers(row),
             )
 
@@ -310,7 +307,6 @@ def _sum(one: SampledTouch, other: SampledTouch) -> SampledTouch:
         missed=_mean([(each.missed, each.weight) for each in (one, other)]),
         shared=_mean([(each.shared, each.weight) for each in (one, other)]),
         callers=one.callers | other.callers,
-        every=one.every + other.every,
         cpus=max(filter(None, (one.cpus, other.cpus)), default=None),
         nodes=one.nodes | other.nodes,
     )

@@ -231,13 +231,13 @@ class Interleaving {
     speeds_[number] = speed;
   }
 
-  // What is seldom done goes together: where a turn goes down a branch, all of it is done.
+  // What is seldom done under a lock goes together: where an operation goes down a branch, all of it is done.
   void Expand(const Task& task, When when, Worker& worker) {
     const double branch = draws_.Next();
     for (const Step& step : task.steps) {
       if (step.when != when) continue;
       auto times = static_cast<std::uint32_t>(step.often);
-      times += branch < step.often - times;
+      times += (task.lock != 0 ? branch : draws_.Next()) < step.often - times;
       worker.turn.insert(worker.turn.end(), times, &step);
     }
   }
