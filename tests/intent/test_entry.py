@@ -154,7 +154,7 @@ def doubted(doubt: str) -> Finding:
         (
             grounds(PIPE, doubted("0x8 hardly fits it")),
             ", with 200 contended accesses",
-            "; in doubt: 0x8 hardly fits it",
+            "; uncertain: 0x8 hardly fits it",
         ),
     ],
     ids=["plain", "of shares alone", "beside what is no reason", "in doubt"],
@@ -169,7 +169,7 @@ def test_the_reason_has_the_figures(told: Grounds, weight: str, more: str) -> No
 def test_doubts_of_several_lines_are_told_once() -> None:
     """Of a recording each object has a line of its own, and each its numbers."""
     said = entry(grounds(PIPE, *(doubted(f"{number} of 9 fit it") for number in (7, 8, 7)))).reason
-    assert "; in doubt: 7 of 9 fit it (and more of 2 other lines, as `linesmith hot` tells); separated" in said
+    assert "; uncertain: 7 of 9 fit it (and more of 2 other lines, as `linesmith hot` tells); separated" in said
     assert said.count("fit it") == 1
 
 

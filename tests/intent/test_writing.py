@@ -186,7 +186,7 @@ def test_names_with_comments_between_them_and_inline_groups_are_left_with_their_
     wanted = Rewrite((*at, "members"), ("a", "b", "c")), Rewrite((*at, "bytes"), 24)
     found = rewritten(text, wanted, "linesmith.toml")
     assert (found.text, found.left) == (text, wanted)
-    with pytest.raises(IntentError, match="no TOML"):
+    with pytest.raises(IntentError, match="not valid TOML"):
         rewritten(f"[{text}", wanted, "linesmith.toml")
 
 

@@ -98,7 +98,7 @@ def test_json_has_each_file_and_the_comment_can_be_left_out(bench: Path) -> None
     ("options", "complaint"),
     [
         (("--fixes", "v0"), "has no commit 'v0'; --fixes needs a commit of its history"),
-        (("--link", "example.org"), "'example.org' is no address of the web"),
+        (("--link", "example.org"), "'example.org' is not a URL"),
         (("--format", "json", "-o", "out/"), "--format json writes one file"),
         (("-o", "/nowhere/at/all.patch"), "cannot write /nowhere/at/all.patch"),
         (("--on", "vax"), "there is no configuration 'vax'"),

@@ -99,11 +99,11 @@ def test_elf_may_be_named_behind_the_profile(example: tuple[Path, Path], page: P
         (["profile"], "give the program or kernel as well"),
         (["elf", "profile"], "a profile needs --html FILE"),
         (["elf", "profile", "elf"], "one RUN, or one PROFILE with its ELF"),
-        (["elf", "profile", "--html", "out.html", "--format", "json"], "--format is about a RUN"),
-        (["run", "--type", "x"], "--type is about a PROFILE"),
+        (["elf", "profile", "--html", "out.html", "--format", "json"], "--format applies to a RUN"),
+        (["run", "--type", "x"], "--type applies to a PROFILE"),
         (["run", "profile"], "it must be a RUN"),
         (["elf", "profile", "--html", "elf"], "ELF or BTF file and is not replaced"),
-        (["elf", "profile", "--html", "profile"], "stays as it is"),
+        (["elf", "profile", "--html", "profile"], "is not replaced"),
     ],
 )
 def test_what_does_not_fit_together_is_said(
