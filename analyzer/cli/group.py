@@ -8,7 +8,6 @@ here too: what ends it, and how seldom Python looks for values that refer to eac
 from __future__ import annotations
 
 import gc
-import json
 import os
 import re
 import signal
@@ -109,12 +108,14 @@ def _answering(callback: Callable[..., object]) -> Callable[..., object]:
         try:
             return callback(*args, **kwargs)
         except NothingToSuggest as answer:
+            from linesmith.analyzer.report.json_text import json_text
+
             asked = click.get_current_context().params
             is_json = asked.get("format_") == "json"
             # In a file of intents, where standard output may go, a sentence is a comment.
             mark = "# " if click.get_current_context().info_name == "intent" else ""
             sentence = mark + " ".join(str(answer).split())
-            click.echo(visible(json.dumps({"answer": sentence}, ensure_ascii=False, indent=2) if is_json else sentence))
+            click.echo(visible(json_text({"answer": sentence}).rstrip("\n") if is_json else sentence))
             return 0
 
     return answered

@@ -16,6 +16,7 @@ from proposals_by_hand import LINE, MEMORY, POOL, SPLIT, aligned, moved, propose
 
 from linesmith.analyzer.model import (
     NOT_JUDGED,
+    Bounds,
     Candidate,
     HolderChange,
     Move,
@@ -30,6 +31,7 @@ from linesmith.analyzer.report import suggest
 from linesmith.analyzer.report.candidate import Proposed, short_change
 from linesmith.analyzer.report.change_block import functions
 from linesmith.analyzer.report.layout import excerpt, member_heat
+from linesmith.analyzer.sharing.records import RecordContention
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 WHOLE = Path(__file__).with_name("sources") / "suggest.txt"
@@ -168,7 +170,10 @@ def test_a_change_of_the_structure_is_explained_where_no_layout_helps() -> None:
 def test_small_records_and_unknown_lines_are_one_row() -> None:
     small = replace(LINE, rank=7, share=0.004, objects=(replace(LINE.objects[0], type="leaf"),))
     found = (replace(LINE, share=0.5, rank=3), small)
-    text = text_of(HOPELESS, findings=found, elsewhere={"": 0.3, "node": 0.15, "leaf": 0.001})
+    of = {"pool": (found[0],), "": (), "node": (), "leaf": (small,)}
+    shares = {"pool": 0.5, "": 0.3, "node": 0.15, "leaf": 0.005}
+    records = tuple(RecordContention(name, (), 1, 9, shares[name], Bounds(), findings=of[name]) for name in of)
+    text = text_of(HOPELESS, findings=found, records=records)
     assert (
         after_head(text)
         == """\

@@ -199,9 +199,9 @@ class Interleaving {
     }
     worker.wanted = nullptr;
     lock.waiting.pop_front();
-    if (!lock.waiting.empty()) Weigh(lock.waiting.front());
     Expand(task, When::kSpin, worker);  // and sees that it is free
     Take(task, When::kTurn, worker);
+    if (!lock.waiting.empty()) Weigh(lock.waiting.front());
     return !worker.turn.empty();
   }
 
@@ -222,13 +222,19 @@ class Interleaving {
     if (!lock.waiting.empty()) Weigh(lock.waiting.front());
   }
 
-  // How fast a CPU goes: not at all while it waits behind others.
+  // How fast a CPU goes: not at all while it waits behind others, or sleeps until the lock is free.
   void Weigh(std::size_t number) {
     const Task* wanted = workers_[number].wanted;
-    const bool behind = wanted != nullptr && locks_[wanted->lock].waiting.front() != number;
-    const double speed = behind ? 0 : workers_[number].speed;
+    const double speed = wanted != nullptr && Stands(*wanted, number) ? 0 : workers_[number].speed;
     speed_ += speed - speeds_[number];
     speeds_[number] = speed;
+  }
+
+  bool Stands(const Task& wanted, std::size_t number) const {
+    const Lock& lock = locks_[wanted.lock];
+    if (lock.waiting.front() != number) return true;
+    const auto spins = [](const Step& step) { return step.when == When::kSpin && step.often > 0; };
+    return lock.taken && std::none_of(wanted.steps.begin(), wanted.steps.end(), spins);
   }
 
   // What is seldom done under a lock goes together: where an operation goes down a branch, all of it is done.
