@@ -86,7 +86,7 @@ def chapters(
     candidates = answer.candidates[:1]
     steps = tuple(step_tables(found[0], one, reading.layouts) for one in candidates)
     proposed = Proposed(found[0], candidates, steps, declined=answer.declined)
-    suggested = Suggested(identity, profile.source, reading.layouts, (proposed,), tuple(found))
+    suggested = Suggested(identity, profile.source, reading.layouts, (proposed,), tuple(found), records=records)
     yield Chapter("The smallest change", suggest.render_text(suggested))
     tree = Tree(workshop.before, cflags=" ".join(program.FLAGS))
     patch = patch_of(candidates[0], found[0], tree, 1, confirm(candidates[0], tree, lambda _: None))
