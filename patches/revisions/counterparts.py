@@ -23,10 +23,13 @@ from linesmith.patches.source.macros import without_comments
 from linesmith.patches.source.records import is_obscure
 
 _SOURCES = (".h", ".c")
+_WORD = re.compile(rb"\w+")
 # Where a comment may stand between the words of a declaration; each byte is read once.
 _COMMENT = re.compile(rb"(?:\b(?:struct|union)\b|\})[^;{}/]*+(/[*/])?")
 # A name that more files declare, such as that of a member, says little.
 _MOST_ORIGINS = 50
+# Each takes two compiles.
+MOST_FILES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +62,15 @@ def counterparts(changes: Sequence[FileChange]) -> tuple[Counterpart, ...]:
             found.append(Counterpart(old, file))
         elif texts[file].before is None:
             found.append(Counterpart("", file))
-    # New files may hold records which are not found in their text: those of the file that lost the most.
-    loser = max(lost, key=lambda file: (len(lost[file]), file), default="")
+    # New files may hold records which are not found in their text: those of the files whose lost names they mention,
+    # else of the file that lost the most.
     for one in changes:
         new = one.before is None and one.after is not None and one.file.endswith(_SOURCES)
         if new and one.file not in came and is_obscure(one.after or b""):
-            found.append(Counterpart(loser, one.file))
+            words = set(_WORD.findall((one.after or b"").replace(b"\\\n", b"")))
+            losers = sorted(lost, key=lambda file: (len(lost[file] & words), len(lost[file]), file), reverse=True)
+            mentioned = [file for file in losers[:MOST_FILES] if lost[file] & words]
+            found += (Counterpart(file, one.file) for file in mentioned or losers[:1] or [""])
     moved = [one for one in found if one.old and _words(texts[one.old].before) != _words(texts[one.new].after)]
     return (*moved, *(one for one in found if not one.old))
 
@@ -87,8 +93,6 @@ def _words(text: bytes | None) -> list[bytes]:
     return without_comments(text or b"").split()
 
 
-# Each takes two compiles.
-MOST_FILES = 12
 SUFFIX = ".held"
 _MOST_BYTES = 1 << 20
 _FORMAT = 1
