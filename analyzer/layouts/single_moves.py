@@ -60,7 +60,8 @@ def unmovable(layout: Layout, layouts: Layouts) -> str | None:
     if file.startswith(_SYSTEM):
         return f"{file} declares it, which other programs share"
     if layout.name in _PAGE and layouts.variants("page") and layouts.variants("folio"):
-        return "it lies over the same memory as struct page, folio and slab, and assertions keep them in step"
+        others = " and ".join(name for name in ("page", "folio", "slab") if name != layout.name)
+        return f"it shares its memory with struct {others}, and assertions keep them in step"
     if f"/{file}".endswith(f"/{_BY_HARDWARE.get(layout.name)}"):
         return "entry code or the CPU knows its offsets"
     if _exchanged(layout, layouts) and _ordered(layout, layouts):

@@ -51,7 +51,7 @@ def saved_words(saving: Saving | None, counted_as: str, whole: str) -> str:
     """``0.65% of the misses of the profile (80% interval 0.61% to 0.68%): 1,553 of 240,711``, net of what is added."""
     if saving is None:
         return "nothing is known"
-    low, high = (f"{figure(one)}%" for one in (saving.interval.low, saving.interval.high))
+    low, high = (f"{one}%" for one in saving.bounds)
     counts = f"{saving.before - saving.after:,.0f} of {saving.whole:,.0f}"
     return f"{figure(saving.share)}% of the {counted_as} of the {whole} (80% interval {low} to {high}): {counts}"
 

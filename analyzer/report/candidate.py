@@ -114,9 +114,7 @@ class Suggested:
 
 def things(candidate: Candidate, finding: Finding) -> str:
     """What a judgement counts: misses that were replayed, or what the profile has."""
-    if candidate.judgement.runs == 1:
-        return "misses"
-    return "contended accesses" if finding.simulated else "contended loads"
+    return "misses" if candidate.judgement.runs == 1 or finding.simulated else "contended loads"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +132,20 @@ class Saving:
 
     def __str__(self) -> str:
         """``0.65% (0.61 to 0.68)``."""
-        return f"{figure(self.share)}% ({figure(self.interval.low)} to {figure(self.interval.high)})"
+        low, high = self.bounds
+        return f"{figure(self.share)}% ({low} to {high})"
+
+    @property
+    def bounds(self) -> tuple[str, str]:
+        """Both ends of the interval in per cent, with the decimals of the value."""
+        return figure(self.interval.low, self.share), figure(self.interval.high, self.share)
 
 
-def figure(share: float) -> str:
-    """Two or three digits of a share in per cent."""
-    size = abs(share)
+def figure(share: float, like: float | None = None) -> str:
+    """Two or three digits of a share in per cent, or as many decimals as those of ``like`` have."""
+    size = abs(share if like is None else like)
     text = f"{100 * share:.{0 if size >= 0.1 else 1 if size >= 0.01 else 2}f}"
-    return "0" if text in ("0.00", "-0.00") else text
+    return text if text.strip("-0.") else "0"
 
 
 def saving(before: float, after: float, whole: float, change: Interval) -> Saving | None:

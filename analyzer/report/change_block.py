@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -29,6 +30,10 @@ MOST_MOVED = 2
 MOST_ROWS = 2
 MOST_REASONS = 3
 MOST_ACCESSORS = 4
+# Words of other chapters: of the note on what was checked, of how hot a member is, of a diagnosis.
+ONLY_LAYOUT = "Only the layout was checked: "
+CONTENDED = " contended"
+_OF_LINE = re.compile(r" \((\d+(?:\.\d+)?%) of the line\)")
 
 Labelled = tuple[str, str]
 
@@ -51,10 +56,11 @@ def nothing_to_change(answers: Sequence[RecordAnswer], columns: int) -> list[str
 def change_block(suggested: Suggested, answer: RecordAnswer, columns: int) -> list[str]:
     """The first change of the record; the others are named."""
     first, *others = answer.changes
-    rows = [*(layout_rows(first.numbered, suggested) if first.numbered else _structure_rows(first))]
+    rows = [*(layout_rows(first.numbered, suggested) if first.numbered else _structure_rows(first, suggested))]
     saves = (f", which saves {one.saves}" if one.saves else "" for one in others)
     rows += [("also", f"{one.what}{gain}") for one, gain in zip(others, saves, strict=True)][:MOST_ROWS]
-    block = prose(f"{answer.rank}  {answer.title}: {first.what}", then="   ", columns=columns).splitlines()
+    name = f", candidate {first.numbered.name}" if first.numbered else ""
+    block = prose(f"{answer.rank}  {answer.title}: {first.what}{name}", then="   ", columns=columns).splitlines()
     for label, text in rows:
         block += prose(text, f"  {label:<{LABEL}}", " " * (LABEL + 2), columns).splitlines()
     commands = list(_commands(first, answer, suggested, columns)) if suggested.given else []
@@ -75,11 +81,21 @@ def layout_rows(one: Numbered, suggested: Suggested) -> Iterator[Labelled]:
     yield "saves", candidate.judgement.refusal or saves
     stays = [part.rpartition(", which")[0] for part in finding.triage.sentence.split("; ") if _stays(part)]
     if stays:
-        yield "stays", "; ".join(stays)
+        remains = _OF_LINE.sub(rf": \1 of the misses of line {finding.rank}", "; ".join(stays))
+        yield "remains", f"{remains}; no order helps"
     yield from _costs(candidate)
     yield from labelled("next to", _next_to(candidate, finding, suggested.findings))
     yield from (("doubt", one) for one in [candidate.doubt] if one)
-    yield from (("checked", one) for one in candidate.notes[-1:])
+    yield from map(_checked, candidate.notes[-1:])
+
+
+def _checked(note: str) -> Labelled:
+    """What is not known of the source, with the command that looks at it; else what was checked."""
+    _, unchecked, rest = note.partition(ONLY_LAYOUT)
+    if not unchecked:
+        return "checked", note
+    unseen = rest.removesuffix(" are in the source.")
+    return "unchecked", f"{unseen}: `patch --tree DIR` checks these (DIR is the source tree)"
 
 
 def _costs(candidate: Candidate) -> Iterator[Labelled]:
@@ -109,6 +125,10 @@ def _why(candidate: Candidate, findings: Sequence[Finding]) -> Iterator[str]:
         before, after = counts[victim, writer]
         yield _pair(victim, writer, f"{before:,.0f} -> {after:,.0f} misses", findings)
     met = [one for finding in findings for one in finding.triage.pairs]
+    rest = [sum(counts[pair][when] for pair in better[:MOST_PAIRS]) for when in (0, 1)]
+    judged = candidate.judgement
+    if better and abs(judged.saved - rest[0] + rest[1]) >= 1:
+        yield f"all other misses of the record: {judged.before - rest[0]:,.0f} -> {judged.after - rest[1]:,.0f}"
     for pair in met[: 0 if better else MOST_PAIRS]:
         yield _pair(pair.reader, pair.writer, counted(round(pair.weight), "contended access"), findings)
 
@@ -117,7 +137,7 @@ def _pair(victim: str, writer: str, counts: str, findings: Sequence[Finding]) ->
     """Who waits for whom, and where in the code."""
     sides = ("stores", functions(writer, findings, writing=True)), ("loads", functions(victim, findings, writing=False))
     code = "; ".join(f"{verb} by {listed(names, MOST_FUNCTIONS)}" for verb, names in sides if names)
-    return f"{victim} waits for stores to {writer}: {counts}{f' ({code})' if code else ''}"
+    return f"{victim} misses after stores to {writer}{f' ({code})' if code else ''}: {counts}"
 
 
 def functions(member: str, findings: Sequence[Finding], *, writing: bool) -> tuple[str, ...]:
@@ -138,14 +158,13 @@ def functions(member: str, findings: Sequence[Finding], *, writing: bool) -> tup
 
 
 def _next_to(candidate: Candidate, finding: Finding, findings: Sequence[Finding]) -> Iterator[str]:
-    """What the members that move come to lie with, and the lines that get more misses."""
+    """The contended members that those that move come to lie with, and the lines that get more misses."""
     heat, moved = member_heat(finding, findings), moved_names(candidate)
     for name in [one.name for one in candidate.after.members if one.name in moved][:MOST_MOVED]:
-        near = _neighbours(candidate, name)
-        hot = [f"{one} ({heat[one]})" for one in near if one in heat]
-        cold = [one for one in near if one not in heat]
-        words = [*hot[:MOST_NEIGHBOURS], *([f"{listed(cold, MOST_NEIGHBOURS)} (not seen in use)"] if cold else [])]
-        yield f"{name}: {', '.join(words) or 'no other member'}"
+        near = ((one, *heat.get(one, "").partition(CONTENDED)) for one in _neighbours(candidate, name))
+        hot = [f"{one} ({count} misses)" for one, count, contended, _ in near if contended]
+        if hot:
+            yield f"new neighbours of {name}: {', '.join(hot[:MOST_NEIGHBOURS])}"
     for line in candidate.judgement.lines:
         if line.after > line.before:
             names = listed(line.members, MOST_NEIGHBOURS)
@@ -172,23 +191,32 @@ def _neighbours(candidate: Candidate, name: str) -> list[str]:
 # A change of the structure.
 
 
-def _structure_rows(one: RecordChange) -> Iterator[Labelled]:
+def _structure_rows(one: RecordChange, suggested: Suggested) -> Iterator[Labelled]:
     advice = one.advice
     if advice is None:
         return
-    yield "change", advice.sentence
+    program = suggested.machine is None
+    yield "change", _per_thread(advice.sentence) if program else advice.sentence
     most = {"because": MOST_REASONS, "reached by": MOST_ACCESSORS, "memory": MOST_ROWS * 2}
     labels = {"because": "why", "reached by": "who"}
     for label, rows in tables(advice):
         yield from labelled(labels.get(label, label), rows[: most.get(label, 0)])
     yield "saves", _gained(one, advice)
-    yield from labelled("costs", advice.notes[:MOST_REASONS])
+    size = sum(one.size for layout in advice.before[:1] for one in layout.members if one.name in advice.members)
+    costs = [f"{counted(size, 'byte')} for each thread"] if program and size and "per CPU" in advice.sentence else []
+    notes = map(_per_thread, advice.notes) if program else advice.notes
+    yield from labelled("costs", [*notes, *costs][:MOST_REASONS])
+
+
+def _per_thread(text: str) -> str:
+    """Advice in the words of programs, which have no data per CPU."""
+    return text.replace("per CPU", "per thread").replace("every CPU's", "every thread's").replace("the CPUs", "threads")
 
 
 def _gained(one: RecordChange, advice: StructuralAdvice) -> str:
-    """What replay says of the change with its most copies, or that it was not replayed."""
+    """What replay says of the change with its most copies, or that there was none."""
     if not one.saves:
-        return "not replayed"
+        return "not estimated"
     gain = advice.gains[-1]
     copies = f", with {gain.ways} copies by {gain.by}" if gain.ways > 1 else ""
     return f"{saved_words(one.saves, 'misses', 'profile')}{copies}; {gain.basis}"

@@ -7,7 +7,7 @@ An answer has the recommended change of the layout, changes of the structure, or
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from linesmith.analyzer.model import Candidate, Finding, Interval, StructuralAdvice
@@ -30,7 +30,12 @@ from linesmith.analyzer.sharing.records import WORTH_CHANGING
 MOST_ROWS = 12
 MOST_NAME = 28
 LEAST_REST = 0.0005
-HEAD = ("", "record", "share", "what to do", "saves (80% interval)", "size", "memory")
+HEAD = ("", "record", "share of\n{0}", "what to do", "candidate", "saves of {1}\n(80% interval)", "size", "memory")
+# A variable is refused with these words, and has an answer that begins with those.
+NO_MEMBERS = "is a variable without members"
+ALONE = "a lone variable"
+
+Table = list[tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,7 @@ class RecordAnswer:
         """The first change, or that there is none and why."""
         if self.changes:
             return self.changes[0].what
-        return f"nothing: {self.reason}" if self.lines else self.reason
+        return f"nothing: {self.reason}" if self.lines and not self.reason.startswith(ALONE) else self.reason
 
 
 def record_answers(suggested: Suggested) -> tuple[RecordAnswer, ...]:
@@ -95,20 +100,21 @@ def record_answers(suggested: Suggested) -> tuple[RecordAnswer, ...]:
         found = grouped[record]
         lines = tuple(proposed[one.rank] for one in found if one.rank in proposed)
         ones = [one for line in lines for one in numbered.get(line.finding.rank, ()) if one.candidate.recommended]
-        changes = (*map(_of_layout, ones), *(_of_structure(one) for line in lines for one in line.advice))
+        advice = (one for line in lines for one in line.advice)
+        changes = (*map(_of_layout, ones), *(_of_structure(one, suggested) for one in advice))
         reason = "" if changes else _reason(record, lines, shares[record])
         answers.append(RecordAnswer(rank, record, shares[record], tuple(found), lines, changes, reason))
     return tuple(answers)
 
 
 def _of_layout(one: Numbered) -> RecordChange:
-    return RecordChange(f"{short_change(one.candidate)} ({one.name})", saved(one.candidate.judgement), numbered=one)
+    return RecordChange(short_change(one.candidate), saved(one.candidate.judgement), numbered=one)
 
 
-def _of_structure(one: StructuralAdvice) -> RecordChange:
+def _of_structure(one: StructuralAdvice, suggested: Suggested) -> RecordChange:
     # The last replay is of the most copies, of those that readers walk through where there are such readers.
     gains = (saving(gain.before, gain.after, gain.whole, Interval(gain.low, gain.high)) for gain in one.gains[-1:])
-    return RecordChange(short_advice(one), next(gains, None), advice=one)
+    return RecordChange(short_advice(one, program=suggested.machine is None), next(gains, None), advice=one)
 
 
 def _reason(record: str, lines: Sequence[Proposed], share: float) -> str:
@@ -118,6 +124,9 @@ def _reason(record: str, lines: Sequence[Proposed], share: float) -> str:
         return _declined(declined)
     refused = next((one for one in lines if one.refusal), None)
     if refused is not None:
+        _, _, instead = refused.refusal.partition(f"{NO_MEMBERS}. Instead: ")
+        if instead:
+            return f"{ALONE}: {instead.rstrip('.')}"
         return reason_of(refused).partition(", so there is ")[0]
     if not record:
         return "what lies there is not known: see `linesmith hot`"
@@ -148,50 +157,96 @@ def reason_of(line: Proposed) -> str:
 # The table.
 
 
+def explained(answers: Sequence[RecordAnswer]) -> RecordAnswer | None:
+    """The one whose change saves most: of those with a layout, else with a structure that was replayed, else any."""
+    changed = [one for one in answers if one.changes]
+
+    def saving_most(one: RecordAnswer) -> tuple[bool, float]:
+        first = one.changes[0]
+        return first.numbered is not None, first.saves.share if first.saves else -1.0
+
+    return max(changed, key=saving_most, default=None)
+
+
 def shown_answers(answers: Sequence[RecordAnswer]) -> list[RecordAnswer]:
-    """Those with rows of their own: with a change first, then those that are not too small a part of the profile."""
+    """Those with rows of their own, numbered by row: with a change, then those that are not too small a part."""
     worth = sorted(
         (one for one in answers if one.changes or one.share >= WORTH_CHANGING), key=lambda one: not one.changes
     )
     rows = accumulate(sum(1 for _ in rows_of(one)) for one in worth)
-    return sorted((one for one, row in zip(worth, rows, strict=True) if row <= MOST_ROWS), key=lambda one: one.rank)
+    shown = sorted((one for one, row in zip(worth, rows, strict=True) if row <= MOST_ROWS), key=lambda one: one.rank)
+    return [replace(one, rank=number) for number, one in enumerate(shown, 1)]
 
 
-def answers_table(suggested: Suggested, answers: Sequence[RecordAnswer], columns: int, *, full: bool) -> list[str]:
-    """A row for each record with what to do about it; the other records of the profile together in the last one."""
-    shown = list(answers) if full else shown_answers(answers)
-    rest, share = [one for one in answers if one not in shown], 1 - sum(one.share for one in shown)
-    table = [HEAD, *(cells for one in shown for cells in rows_of(one))]
+def answers_table(suggested: Suggested, answers: Sequence[RecordAnswer], shown: Sequence[RecordAnswer]) -> Table:
+    """The cells of a row for each record that is ``shown``; the others of the profile together in the last one."""
+    table = [cells for one in shown for cells in rows_of(one)]
+    share = 1 - sum(one.share for one in shown)
     if share >= LEAST_REST and not suggested.narrowed_to:
-        parts = [f"{counted(len(rest), 'record')} of less than {WORTH_CHANGING:.0%}{' each' * (len(rest) > 1)}"]
-        others = "lines of no known record, or set apart: see `linesmith hot`"
-        parts = [*(parts if rest else []), others if suggested.records else "lines that the profile does not show"]
-        table.append(("", "the rest", f"{share:.1%}", "; ".join(parts), "", "", ""))
-    return flexible_table(table, HEAD.index("what to do"), "><><<>>", columns)
+        parts = "; ".join(_rest(suggested, answers, {one.record for one in shown}, share))
+        table.append(("", "the rest", f"{share:.1%}", f"{parts}; see `linesmith hot`", *("" for _ in HEAD[4:])))
+    return table
+
+
+def table_head(suggested: Suggested) -> tuple[str, ...]:
+    """The heads of the columns, some in two lines, with what is counted."""
+    simulated = suggested.trace or any(one.simulated for one in suggested.findings)
+    counted_as = ("misses", "all misses") if simulated else ("contended", "contended loads")
+    return tuple(one.format(*counted_as) for one in HEAD)
+
+
+def answers_text(
+    suggested: Suggested, answers: Sequence[RecordAnswer], shown: Sequence[RecordAnswer], columns: int
+) -> list[str]:
+    """The table as text; where no record has a cell of a column, its head is left out as well."""
+    table = answers_table(suggested, answers, shown)
+    used = [number < 4 or any(row[number] for row in table) for number in range(len(HEAD))]
+    heads = [(one if there else "").partition("\n") for one, there in zip(table_head(suggested), used, strict=True)]
+    rows = [[first for first, _, _ in heads], [second for _, _, second in heads], *table]
+    return flexible_table(rows, HEAD.index("what to do"), "><><<<>>", columns)
+
+
+def _rest(suggested: Suggested, answers: Sequence[RecordAnswer], shown: set[str], share: float) -> Iterator[str]:
+    """What has no row: records, lines of no known record, what was excluded, and what the profile does not show."""
+    whole = [one for one in suggested.records if not one.apart]
+    small = {one.record: one.share for one in answers if one.record and one.record not in shown}
+    for one in whole:
+        if one.name and one.name not in shown:
+            small[one.name] = sum(each.share for each in whole if each.name == one.name)
+    below = all(one < WORTH_CHANGING for one in small.values())
+    each = f" of less than {WORTH_CHANGING:.0%}{' each' * (len(small) > 1)}" if below else ""
+    unknown = 0.0 if "" in shown else sum(one.share for one in whole if not one.name)
+    excluded = sum(one.share for one in suggested.records if one.apart)
+    parts = {f"{counted(len(small), 'record')}{each}": sum(small.values()), "not attributed": unknown}
+    parts["excluded"] = excluded
+    parts["lines that the profile does not show"] = share - sum(parts.values())
+    yield from (f"{what}: {part:.1%}" for what, part in parts.items() if part >= LEAST_REST)
 
 
 def rows_of(answer: RecordAnswer) -> Iterator[tuple[str, ...]]:
     """The first change, and where that is one of the layout the first of the structure; or why there is none."""
     head = f"{answer.rank}", cut(answer.title, MOST_NAME), f"{answer.share:.1%}"
     if not answer.changes:
-        yield *head, answer.what, "", "", ""
+        yield *head, answer.what, *("" for _ in HEAD[4:])
         return
     first, *others = answer.changes
     yield *head, *_cells(first)
     other = next((one for one in others if one.advice), None) if first.numbered else None
     if other is not None:
-        yield "", "", "", *_cells(other)
+        what, *cells = _cells(other)
+        yield "", "", "", f"or: {what}", *cells
 
 
 def _cells(change: RecordChange) -> tuple[str, ...]:
     candidate = change.candidate
-    saves = str(change.saves) if change.saves else "not replayed"
+    saves = str(change.saves) if change.saves else "not estimated"
     if candidate is None:
-        return change.what, saves, "", ""
+        return change.what, "", saves, "", ""
+    name = change.numbered.name if change.numbered else ""
     old, new = candidate.before.size, candidate.after.size
     size = f"{new:,}" if old == new else f"{old:,} -> {new:,}"
     pages = most_pages(candidate)
     if pages is None:
-        return change.what, saves, size, ""
+        return change.what, name, saves, size, ""
     more = pages[1] / pages[0] - 1 if pages[0] else 0.0
-    return change.what, saves, size, f"{more:+.0%}" if pages[0] != pages[1] else "same"
+    return change.what, name, saves, size, f"{more:+.0%}" if pages[0] != pages[1] else "same"

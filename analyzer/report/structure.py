@@ -60,10 +60,11 @@ def tables(one: StructuralAdvice) -> Iterator[tuple[str, Sequence[str]]]:
     yield "memory", (*_memory("now", one.memory_before), *_memory("then", one.memory_after))
 
 
-def short_advice(one: StructuralAdvice) -> str:
-    """The change in one phrase: ``shard i_mmap_rwsem with i_mmap``."""
+def short_advice(one: StructuralAdvice, *, program: bool) -> str:
+    """The change in one phrase: ``shard i_mmap_rwsem with i_mmap``; a ``program`` counts per thread."""
     first, *others = one.members
     names = listed(one.members, MOST_MEMBERS)
+    counters = f"make {names} {'per-thread counters' if others else 'a per-thread counter'}"
     return {
         StructureKind.SHARD: f"shard {first}{f' with {listed(others, MOST_MEMBERS)}' if others else ''}",
         StructureKind.PULL_IN: f"put what {first} points to into {one.type}",
@@ -71,7 +72,7 @@ def short_advice(one: StructuralAdvice) -> str:
         StructureKind.SHRINK: f"make {first} smaller",
         StructureKind.READ_FIRST: f"read {names} before writing",
         StructureKind.READ_COPY: f"give each node a copy of {names}",
-        StructureKind.COUNT_APART: f"count {names} per CPU",
+        StructureKind.COUNT_APART: counters if program else f"count {names} per CPU",
     }[one.kind]
 
 
@@ -90,7 +91,7 @@ def _accessors(accessors: Sequence[Accessor]) -> Iterator[str]:
         yield f"{one.function} ({one.samples:,} samples{held}): {does}"
     others = [one.function for one in accessors if one not in sampled]
     if others:
-        yield f"{'and in' if sampled else 'in'} the code {listed(others, MOST_OTHERS)}"
+        yield f"{'also accessed' if sampled else 'accessed'}, without samples, in {listed(others, MOST_OTHERS)}"
 
 
 def _gains(gains: Sequence[Gain]) -> Iterator[str]:

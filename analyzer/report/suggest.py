@@ -30,8 +30,10 @@ from linesmith.analyzer.report.prose import WIDTH, prose
 from linesmith.analyzer.report.record_changes import (
     RecordAnswer,
     RecordChange,
-    answers_table,
+    answers_text,
+    explained,
     record_answers,
+    shown_answers,
 )
 from linesmith.analyzer.report.structure import advice_object, advice_rows
 from linesmith.analyzer.sharing.records import WORTH_CHANGING
@@ -45,12 +47,13 @@ MOST_POSSIBLE = 5
 def render_text(suggested: Suggested, columns: int = WIDTH) -> str:
     """One screen: what to do about each record, then the first change, or why nothing changes."""
     answers = record_answers(suggested)
-    first = next((one for one in answers if one.changes), None)
+    shown = shown_answers(answers)
+    first = explained(shown) or explained(answers)
     blocks = [_head(suggested, columns)]
     if suggested.quiet and first is None:
         return "\n\n".join([*blocks, prose(suggested.quiet, columns=columns)]) + "\n"
     if len(answers) > 1 or (answers and not suggested.narrowed_to):
-        blocks.append("\n".join(answers_table(suggested, answers, columns, full=False)))
+        blocks.append("\n".join(answers_text(suggested, answers, shown, columns)))
     rows = change_block(suggested, first, columns) if first else _nothing(suggested, answers, columns)
     blocks += ["\n".join(rows), *_possible(suggested, first, columns)]
     return "\n\n".join(filter(None, [*blocks, _sharded(suggested, columns)])) + "\n"
@@ -58,7 +61,8 @@ def render_text(suggested: Suggested, columns: int = WIDTH) -> str:
 
 def render_full(suggested: Suggested, columns: int = WIDTH) -> str:
     """All records, then each line that has candidates or advice in full."""
-    numbered, table = suggested.by_line(), answers_table(suggested, record_answers(suggested), columns, full=True)
+    numbered, answers = suggested.by_line(), record_answers(suggested)
+    table = answers_text(suggested, answers, answers, columns)
     blocks = [_head(suggested, columns), "\n".join(table)]
     for line in suggested.lines:
         blocks += _line_blocks(line, numbered.get(line.finding.rank, ()), suggested, columns)

@@ -11,7 +11,18 @@ from hand_made import finding, hot, scalar, struct, table
 from proposals_by_hand import moved
 
 from linesmith.analyzer.layouts.placement import lay_out
-from linesmith.analyzer.model import Access, CacheLine, Conflict, Finding, Interval, Misses, Profile, Recording
+from linesmith.analyzer.model import (
+    Access,
+    CacheLine,
+    Conflict,
+    Finding,
+    Interval,
+    Misses,
+    ObjectArea,
+    ObjectKind,
+    Profile,
+    Recording,
+)
 from linesmith.tuner.reconstruction.memory import sampled_scene
 from linesmith.tuner.reconstruction.reconstructed import reconstructed, widened
 from linesmith.tuner.replay.plan import plan_for, unchanged
@@ -42,7 +53,7 @@ def found() -> Finding:
 
 
 def replays(source: Profile, seed: int = 0) -> tuple[TraceScene, tuple[Replay, ...]]:
-    here = sampled_scene((found(),), POOL, LAYOUTS, None)
+    here = sampled_scene((found(),), POOL, LAYOUTS, None, source.areas)
     return here, reconstructed((found(),), source, LAYOUTS, None, here, DRAWS, seed)
 
 
@@ -87,7 +98,11 @@ def test_without_offsets_there_is_nothing_to_run() -> None:
     assert replays(profile(replace(row("add", 0, loads=9), offset=None)))[1] == ()
 
 
-def test_a_recording_gives_runs_with_about_as_many_misses() -> None:
+GLOBAL = ObjectArea(ObjectKind.GLOBAL, "jobs", LINE - 4096, 4, 4, 1, ("int",))
+
+
+@pytest.mark.parametrize("areas", [(), (GLOBAL,)], ids=["no objects known", "an object of the heap"])
+def test_a_recording_gives_runs_with_about_as_many_misses(areas: tuple[ObjectArea, ...]) -> None:
     rows = (
         Access(0, "add", stores_l1_hit=0, stores_l1_miss=500, records=500, cpus=2, code_address=1, width=8, taken=200),
         Access(8, "check", hitm_local=400, records=900, cpus=4, code_address=2, width=8, taken=0),
@@ -98,7 +113,7 @@ def test_a_recording_gives_runs_with_about_as_many_misses() -> None:
     )
     line = CacheLine(0, LINE, rows, conflicts=conflicts, misses=Misses(hitm_local=400, upgrade=300, taken_local=200))
     recording = Recording("qemu", (), (0, 0, 0, 0), "x86_64")
-    here, draws = replays(replace(profile(), lines=(line,), recording=recording))
+    here, draws = replays(replace(profile(), lines=(line,), recording=recording, areas=areas))
     assert 0.5 < mean(one.run(0, unchanged(here)).misses.total for one in draws) / 900 < 2
 
 

@@ -135,7 +135,7 @@ def test_the_recommended_candidate_is_the_one_that_patch_takes(example: Path, do
             "session_indx, which the ELF file does not have; did you mean session_index",
         ),
         (("bench", "bench.c2c", "--type", "sessio"), r"did you mean session, .*found: session_index"),
-        (("bench", "guard.c"), "guard.c is no profile"),
+        (("bench", "guard.c"), "guard.c is not a profile"),
         (("bare", "bench.c2c"), "bare"),
         (("bench", "bench.c2c", "--section", "7"), "--section 7"),
         (("bench", "bench.c2c", "-o", "missing/candidates.txt"), "cannot write"),

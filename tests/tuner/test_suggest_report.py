@@ -26,12 +26,14 @@ from linesmith.analyzer.model import (
     Residual,
     SlabBasis,
     Strategy,
+    StructuralAdvice,
 )
 from linesmith.analyzer.report import suggest
 from linesmith.analyzer.report.candidate import Proposed, short_change
 from linesmith.analyzer.report.change_block import functions
 from linesmith.analyzer.report.layout import excerpt, member_heat
 from linesmith.analyzer.sharing.records import RecordContention
+from linesmith.tuner.propose.notes import IN_THE_SOURCE
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 WHOLE = Path(__file__).with_name("sources") / "suggest.txt"
@@ -54,7 +56,7 @@ def test_the_page_names_every_field_of_a_candidate() -> None:
     assert [name for name in json_of(proposed(moved()))["candidates"][0] if not re.search(rf"\.{name}\b", page)] == []
 
 
-CHANGES = [("move used behind id (cjrcg)", "cjrcg"), ("count used per CPU", None)]
+CHANGES = [("move used behind id", "cjrcg"), ("make used a per-thread counter", None)]
 
 
 def test_several_lines_as_json() -> None:
@@ -90,18 +92,20 @@ def test_several_lines_as_json() -> None:
 ANSWER = """\
 c2c.txt on vmlinux (build-id c0ffee); changes are replayed on runs reconstructed from the samples
 
-   record   share  what to do                   saves (80% interval)  size  memory
-1  pool    100.0%  move used behind id (cjrcg)  1.8% (1.2 to 1.9)      128    same
-                   count used per CPU           not replayed
+   record   share of  what to do                   candidate  saves of contended loads  size  memory
+           contended                                          (80% interval)
+1  pool       100.0%  move used behind id          cjrcg      1.8% (1.2 to 1.9)          128    same
+                      or: make used a per-thread              not estimated
+                      counter
 
-1  pool: move used behind id (cjrcg)
-  why       limit waits for stores to used: 90 -> 2 misses (stores by pool_take; loads by pool_full)
+1  pool: move used behind id, candidate cjrcg
+  why       limit misses after stores to used (stores by pool_take; loads by pool_full): 90 -> 2
+            misses
   saves     1.8% of the contended loads of the profile (80% interval 1.2% to 1.9%): 88 of 5,000
   size      128 bytes, 2 lines (unchanged); 1 member moves, a diff of 2 lines
   memory    unchanged in slabs of pool_cache
-  next to   used: id (not seen in use)
   checked   Only the layout was checked.
-  also      count used per CPU
+  also      make used a per-thread counter
   patch     linesmith patch vmlinux 'my c2c.txt' --type pool --candidate cjrcg --tree DIR
   more      linesmith suggest vmlinux 'my c2c.txt' --type pool --candidate cjrcg
 """
@@ -109,6 +113,22 @@ c2c.txt on vmlinux (build-id c0ffee); changes are replayed on runs reconstructed
 
 def test_the_first_change_is_explained_below_the_table() -> None:
     assert text_of(proposed(moved(), aligned(), advice=(SPLIT,)), given=("vmlinux", "my c2c.txt")) == ANSWER
+
+
+def test_the_change_that_saves_most_is_explained_and_one_without_a_figure_last() -> None:
+    def line(rank: int, name: str, saved: float, *advice: StructuralAdvice) -> Proposed:
+        judgement = replayed(100 - saved)
+        found = replace(LINE, rank=rank, share=0.5 - rank / 10, objects=(replace(LINE.objects[0], type=name),))
+        made = proposed(replace(moved(), judgement=judgement)) if saved else proposed(advice=advice)
+        return replace(made, finding=found)
+
+    text = text_of(line(0, "node", 0, SPLIT), line(1, "tree", 40), line(2, "list", 60))
+    assert "\n3  list: move used behind id, candidate cjrcg\n" in text
+
+
+def test_what_was_not_checked_is_named_with_the_command_that_checks_it() -> None:
+    noted = replace(moved(), notes=(f"Only the layout was checked: {IN_THE_SOURCE}",))
+    assert "  unchecked #if blocks, " in text_of(proposed(noted))
 
 
 def test_who_must_store_is_named_though_no_store_was_sampled() -> None:
@@ -146,7 +166,7 @@ possible, in full with --candidate NAME:
 
 def test_what_can_be_done_instead_follows_the_reason() -> None:
     text = text_of(replace(HOPELESS, refusal="Line 3: moving does not help, because it is a lock. Instead: shard it."))
-    row = "1  pool    100.0%  nothing: it is a lock\n"
+    row = "1  pool       100.0%  nothing: it is a lock\n"
     answer = "Nothing to change in pool, with 100.0% of the contended accesses: it is a lock.\n"
     assert text.endswith(f"{row}\n{answer}  instead   shard it.\n")
 
@@ -156,32 +176,42 @@ def test_a_change_of_the_structure_is_explained_where_no_layout_helps() -> None:
     assert (
         after_head(after_head(text))
         == """\
-1  pool: count used per CPU
+1  pool: make used a per-thread counter
   change    count used for each CPU and add up on reading
   why       80 stores of 7 CPUs
   who       pool_take (80 samples): writes used
-  saves     not replayed
+  saves     not estimated
   costs     A reader sees a sum that is about right.
   more      linesmith suggest vmlinux c2c.txt --type pool --full
 """
     )
 
 
+ELSEWHERE = tuple(
+    RecordContention(name, ("heap",), 2, 10.0, share, Bounds(0.0, 0.0), apart=apart)
+    for name, share, apart in [
+        ("", 0.3, ""),
+        ("pool", 0.5, ""),
+        ("node", 0.15, ""),
+        ("leaf", 0.005, ""),
+        ("clock", 0.02, "the emulator"),
+    ]
+)
+
+
 def test_small_records_and_unknown_lines_are_one_row() -> None:
     small = replace(LINE, rank=7, share=0.004, objects=(replace(LINE.objects[0], type="leaf"),))
     found = (replace(LINE, share=0.5, rank=3), small)
-    of = {"pool": (found[0],), "": (), "node": (), "leaf": (small,)}
-    shares = {"pool": 0.5, "": 0.3, "node": 0.15, "leaf": 0.005}
-    records = tuple(RecordContention(name, (), 1, 9, shares[name], Bounds(), findings=of[name]) for name in of)
-    text = text_of(HOPELESS, findings=found, records=records)
+    text = text_of(HOPELESS, findings=found, records=ELSEWHERE)
     assert (
         after_head(text)
         == """\
-   record    share  what to do
-1  pool      50.0%  nothing: moving members does not help
-2  node      15.0%  spread over many cool lines: --type node looks at them
-   the rest  35.0%  1 record of less than 1%; lines of no known record, or set apart: see `linesmith
-                    hot`
+   record     share of  what to do
+             contended
+1  pool          50.0%  nothing: moving members does not help
+2  node          15.0%  spread over many cool lines: --type node looks at them
+   the rest      35.0%  1 record of less than 1%: 0.5%; not attributed: 30.0%; excluded: 2.0%; lines
+                        that the profile does not show: 2.5%; see `linesmith hot`
 
 Nothing to change in pool, with 50.0% of the contended accesses: moving members does not help.
 """

@@ -18,6 +18,7 @@ SHARD = "shard the lock with what it protects (per CPU or per node)"
 SHORTEN = "shorten what is done under it, or read before taking it"
 TWO_ARRAYS = "make two arrays of it, one of what is written and one of what is only read"
 OWN_VARIABLES = "give each thread or CPU a variable of its own, and add up on reading"
+STORE_LESS = "store to it less often"
 SPLIT = "count per CPU and add up on reading"
 READ_FIRST = "read before writing, so that an unchanged value is not stored again"
 ALTERNATIVES: dict[TriageKind, tuple[str, ...]] = {
@@ -92,7 +93,11 @@ def _refuse_variable(finding: Finding, target: LineObject) -> NothingToSuggest:
     if row is not None and sum(one.row == row for one in finding.objects) > 1:
         return _refuse_row(finding, row.name, row.stride, row.count, OWN_VARIABLES)
     kind = finding.triage.kinds[0] if finding.triage.kinds else TriageKind.UNKNOWN
-    return _refusal(finding, kind, f"{target.variable} is a variable without members")
+    reason = f"{target.variable} is a variable without members"
+    if kind in UNDECIDED:
+        return _refusal(finding, kind, reason)
+    less = "align it to a line of its own, or store to it less often" if len(finding.objects) > 1 else STORE_LESS
+    return NothingToSuggest(f"Line {finding.rank}: moving members does not help, because {reason}. Instead: {less}.")
 
 
 def _refuse_row(finding: Finding, name: str, each: int, number: int, otherwise: str) -> NothingToSuggest:
@@ -109,11 +114,13 @@ def _unknown_object(finding: Finding) -> str:
     if not finding.objects:
         return "no object is known for it, so there is nothing to rearrange; see `linesmith hot` for what is"
     target = finding.objects[0]
-    said = f" ({target.reason})" if target.reason else ""
+    said = f" ({target.reason})" if target.reason and target.outcome is not Outcome.NO_TYPE else ""
     if target.outcome is Outcome.INNER_TYPE_ONLY:
         held = f", perhaps of {', '.join(target.containers[:3])}" if target.containers else ""
         return f"only the inner type {target.type}{held} is known, not the struct whose members could move{said}"
-    return f"which object it holds cannot be told{said}, so there is nothing to rearrange; see `linesmith hot`"
+    return (
+        f"the record on its lines could not be identified{said}, so there is nothing to rearrange; see `linesmith hot`"
+    )
 
 
 def _refusal(finding: Finding, kind: TriageKind, reason: str) -> NothingToSuggest:

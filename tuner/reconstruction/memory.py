@@ -40,10 +40,13 @@ def sampled_scene(
 ) -> TraceScene:
     """The objects of ``findings``, whose first object is or holds ``record``; ``kernel`` is ``None`` for a program.
 
-    Of a profile that knows its objects, those ``areas``, all that are or hold the record.
+    Of a profile that knows objects, its ``areas``, all that are or hold the record, and where the findings are of
+    others, like those of a program's heap, these as well.
     """
     if areas:
-        return scene(record, areas, layouts)
+        known = [area for kind in scene(record, areas, layouts).kinds for area in kind.areas]
+        heap = [one for one in findings if not any(area.address <= _own_address(one) < area.end for area in known)]
+        return scene(record, (*areas, *_separate(heap, layouts)), layouts)
     objects = [finding.objects[0] for finding in findings]
     if kernel is None or all(_fixed(one) for one in objects):
         return scene(record, _separate(findings, layouts), layouts)

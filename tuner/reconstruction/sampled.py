@@ -167,10 +167,9 @@ def evidence(
 
 
 def _placed(findings: Sequence[Finding], profile: Profile, layouts: Layouts, here: TraceScene) -> Iterator[_Placed]:
-    """The lines of the scene's objects: by address where those are the profile's own, else those of the findings."""
+    """The lines of the scene's objects: by address in a profile that knows objects, else those of the findings."""
     lines = {line.rank: line for line in profile.lines}
-    known = {area.address for area in profile.areas}
-    if not all(area.address in known for kind in here.kinds for area in kind.areas):
+    if not profile.areas:
         for finding, base in zip(findings, addresses(findings, here, layouts), strict=True):
             outer = layouts.by_id(finding.objects[0].layout or 0)
             yield _Placed(lines[finding.rank], base - finding.objects[0].start, base, outer, _writing(finding))

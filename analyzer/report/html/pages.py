@@ -18,7 +18,7 @@ from linesmith.analyzer.report.html.drawings import Forest, forests, scale_for
 from linesmith.analyzer.report.html.finding import MOST_DRAWN, ChangedRecord, finding_section
 from linesmith.analyzer.report.html.page import render_page
 from linesmith.analyzer.report.map_svg import LINE_MAP_STYLE
-from linesmith.analyzer.report.record_changes import HEAD, record_answers, rows_of, shown_answers
+from linesmith.analyzer.report.record_changes import record_answers, rows_of, shown_answers, table_head
 from linesmith.analyzer.report.run import (
     COSTLY,
     EXPLORED,
@@ -49,7 +49,7 @@ def render_profile(suggested: Suggested, part: ProfileSection, unchecked: Sequen
     content = {
         "heading": _heading(list(dict.fromkeys(filter(None, map(type_of, findings)))), part),
         "facts": tuple(_facts(suggested, part)),
-        "head": HEAD[1:],
+        "head": [one.replace("\n", " ") for one in table_head(suggested)[1:]],
         "records": tuple(_record_rows(suggested, ranks)),
         "shares": tuple(record_rows(records, part)),
         "sections": tuple(
