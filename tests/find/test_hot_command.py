@@ -151,7 +151,9 @@ def test_types_that_may_be_asked_for_instead_are_also_those_of_variables(server:
     assert ran.returncode == 2
     assert ran.stderr.endswith("holds nosuch: no such type in the debug information; found: counters, connection\n")
     slip = linesmith("hot", server, sampled, "--type", "conection")
-    assert "conection in the debug information (did you mean connection?); found: counters, connection" in slip.stderr
+    assert (
+        "no such type in the debug information (did you mean connection?); found: counters, connection" in slip.stderr
+    )
 
 
 def test_another_build_is_refused_before_its_code_is_followed(server: Path, sampled: Path, tmp_path: Path) -> None:
