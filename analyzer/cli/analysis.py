@@ -225,11 +225,12 @@ def _not_held(found: Explanation, record: str) -> NothingToSuggest | TypeNotFoun
     lying = (one.types[0] for one in object_totals(found.profile) if len(one.types) == 1)
     types = dict.fromkeys((*recognised, *lying))
     instead = f"found: {', '.join(types)}" if types else "no object was recognised on any line; see `linesmith hot`"
+    none = f"no line of {found.profile.source} holds {record}"
     if not found.reading.layouts.variants(record):
         near = nearest_names(found.reading.layouts, record)
         meant = f" (did you mean {', '.join(near)}?)" if near else ""
-        raise TypeNotFound(f"no struct or union {record} in the debug information{meant}; {instead}")
-    return NothingToSuggest(f"no line of {found.profile.source} was found to hold {record}; {instead}")
+        raise TypeNotFound(f"{none}: no such type in the debug information{meant}; {instead}")
+    return NothingToSuggest(f"{none}; {instead}")
 
 
 def trace_to_replay(found: Explanation, profile: Path, named: Path | None) -> Path | None:

@@ -306,7 +306,7 @@ def number_of(
         if choice <= len(candidates):
             return choice
         known = f"there are only {len(candidates)} candidates" if len(candidates) != 1 else "there is only 1 candidate"
-        raise CandidateUnknown(f"{known}, so there is no --candidate {choice}; see `linesmith suggest`")
+        raise CandidateUnknown(f"{known}, so --candidate {choice} does not exist; see `linesmith suggest`")
     names = [candidate_name(one) for one in candidates]
     if names.count(choice) == 1:
         return names.index(choice) + 1

@@ -40,12 +40,11 @@ def summary(checks: Sequence[ConfigurationCheck]) -> str:
     if users:
         failed = dict.fromkeys(user.unit for user in users if user.failed)
         warned = dict.fromkeys(user.unit for user in users if user.warnings and not user.failed)
-        said.append(
-            f"compiled {len(users)} object{'s' * (len(users) != 1)} that include{'s' * (len(users) == 1)} the change"
-        )
+        objects = "1 object that includes" if len(users) == 1 else f"{len(users)} objects that include"
+        clean = "" if failed or warned else ", without a new warning"
+        said.append(f"compiled {objects} the change{clean}")
         said += [f"{listed(failed, _NAMED)} fail{'s' * (len(failed) == 1)} to compile"] if failed else []
         said += [f"new warnings in {listed(warned, _NAMED)}"] if warned else []
-        said += ["without a new warning"] if not (failed or warned) else []
     worse = dict.fromkeys(one.title for one in done if any(pair.after > pair.before for pair in one.residuals))
     said += [f"members meet in more starts under {listed(worse, _NAMED)}"] if worse else []
     sizes = (one.records for one in done)

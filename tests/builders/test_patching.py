@@ -82,12 +82,12 @@ REFUSED = {
     "a hunk that is not at the end": (LAST, f"{TEN}new\n", "does not apply"),
     "a last line with its end": (NO_END, "one\n", "does not apply"),
     "lines without carriage returns": (DOS.replace("\r", ""), "one\r\n", "does not apply"),
-    "a file that is removed and longer": (REMOVED, "one\ntwo\n", "removes f, which has more lines than it names"),
+    "a file that is removed and longer": (REMOVED, "one\ntwo\n", "removes f, which has more lines than it lists"),
     "a file that is not there": (REMOVED, None, "changes f, which the tree does not have"),
     "a renaming out of the tree": (
         "diff --git a/f b/f\nrename from f\nrename to ../f\n",
         "",
-        "no path within the tree",
+        "not a path within the tree",
     ),
     "a binary file": (
         "diff --git a/b b/b\nindex 1..2 100644\nGIT binary patch\nliteral 3\nKcmZ\n",
@@ -129,7 +129,7 @@ def test_bytes_that_are_no_text_stay() -> None:
 
 def test_a_new_file_may_be_run() -> None:
     assert changes((NEW,), dict[str, Plain]().get) == {"x": Plain(b"hi\n", executable=True)}
-    assert "makes x, which the tree has already" in refusal(NEW, x="")
+    assert "creates x, which already exists" in refusal(NEW, x="")
     mode = "diff --git a/f b/f\nold mode 100644\nnew mode 100755\n"
     assert changes((mode,), {"f": Plain(b"#!\n")}.get) == {"f": Plain(b"#!\n", executable=True)}
 

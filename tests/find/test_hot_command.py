@@ -89,7 +89,7 @@ def test_a_type_that_no_line_holds_is_refused_with_those_found(folder: Path) -> 
     status, _, errors = hot(folder, "--type", "inode")
     assert status == 2
     assert errors.endswith(
-        "no struct or union inode in the debug information (did you mean node, file_node?); found: mapping\n"
+        "holds inode: no such type in the debug information (did you mean node, file_node?); found: mapping\n"
     )
 
 
@@ -149,9 +149,11 @@ def test_every_line_that_may_hold_the_type_asked_for_is_looked_at(server: Path, 
 def test_types_that_may_be_asked_for_instead_are_also_those_of_variables(server: Path, sampled: Path) -> None:
     ran = linesmith("hot", server, sampled, "--type", "nosuch")
     assert ran.returncode == 2
-    assert ran.stderr.endswith("no struct or union nosuch in the debug information; found: counters, connection\n")
+    assert ran.stderr.endswith("holds nosuch: no such type in the debug information; found: counters, connection\n")
     slip = linesmith("hot", server, sampled, "--type", "conection")
-    assert "conection in the debug information (did you mean connection?); found: counters, connection" in slip.stderr
+    assert (
+        "no such type in the debug information (did you mean connection?); found: counters, connection" in slip.stderr
+    )
 
 
 def test_another_build_is_refused_before_its_code_is_followed(server: Path, sampled: Path, tmp_path: Path) -> None:

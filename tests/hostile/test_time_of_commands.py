@@ -130,7 +130,7 @@ def test_units_that_were_compiled_in_time_are_in_the_result(tmp_path: Path) -> N
     assert [one.unit for one in found.users] == ["fs/inode.c"]
     assert found.unjudged == ("fs/holder.c",)
     late = "units that were not compiled in time: 1 of 2, first fs/holder.c: the time limit of 8 s was reached"
-    assert found.left_out == (f"{late}; give more time",)
+    assert found.left_out == (f"{late}; raise --deadline",)
 
 
 def test_a_deadline_ends_the_children_of_all_threads() -> None:
@@ -181,7 +181,7 @@ def test_a_series_of_which_nothing_was_compiled_in_time_is_not_given_out(
     done = linesmith(*words, "--tree", tree, "--deadline", "6", "--on", "tree", "--format", "json")
     assert done.returncode == 1, done.stderr
     assert json.loads(done.stdout)["unjudged"] == ["the sources"]
-    assert "reading and compiling the sources took longer than 6 s, so nothing was judged" in done.stderr
+    assert "reading and compiling the sources took longer than 6 s, so nothing was checked" in done.stderr
 
 
 def test_a_scan_that_takes_too_long_is_told_in_json_too(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_a_record_that_nobody_was_seen_to_touch_is_drawn_all_the_same_but_severa
     assert done.stderr.endswith("holds untouched; found: queue\n")
     done = layout(folder, "untouched", "idle", "--profile", folder / "report.txt")
     assert done.returncode == 0
-    assert done.stdout.startswith("nobody was seen to touch any of these records in ")
+    assert done.stdout.startswith("no access to any of these records in ")
 
 
 def test_the_map_needs_no_profile_and_may_start_inside_a_line(folder: Path) -> None:

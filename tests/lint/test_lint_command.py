@@ -28,9 +28,12 @@ def lint(change: Change, *options: str | Path, wanted: str = "") -> subprocess.C
     [
         ("", "give one build (ELF), or two builds (--base OLD --head NEW)"),
         ("--head {new}", "add --base OLD, or give it alone as ELF\n"),
-        ("--base {old} {new}", "; give --base {old} --head {new}\n"),
-        ("{old} --head {new}", "; give --base {old} --head {new}\n"),
-        ("--base {old} --head {new} --also xml=lint.xml", "xml=lint.xml is not a FORMAT=FILE; write it like sarif="),
+        ("--base {old} {new}", "; use --base {old} --head {new}\n"),
+        ("{old} --head {new}", "; use --base {old} --head {new}\n"),
+        (
+            "--base {old} --head {new} --also xml=lint.xml",
+            "xml=lint.xml is not of the form FORMAT=FILE; write it like sarif=",
+        ),
         ("--base {old} --head {new} --also sarif=none/lint.sarif", "cannot write"),
         ("--base {old} --head {new} --also json={old}", "{old}"),  # a build is never written over
         ("--base {old} --head {new} --also json=a --also sarif=a", "a"),  # two outputs are two files

@@ -100,7 +100,7 @@ def test_files_that_cannot_be_read_or_written_are_errors(elf: Path, tmp_path: Pa
     before = elf.read_bytes()
     for words, said in (
         ((elf, "-o", tmp_path / "absent" / "layout.txt"), "linesmith: cannot write "),
-        ((elf, "-o", elf), "stays as it is"),
+        ((elf, "-o", elf), "is not replaced; name another file with -o"),
         ((tmp_path / "absent.o",), "does not exist"),
     ):
         done = linesmith("layout", *words)

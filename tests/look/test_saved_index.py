@@ -84,4 +84,4 @@ def rewritten(saved: Path, target: Path, old: bytes, new: bytes) -> Path:
 )
 def test_what_no_compiler_says_is_refused(saved: Path, tmp_path: Path, old: bytes, new: bytes) -> None:
     done = linesmith("lint", rewritten(saved, tmp_path / "forged.index", old, new), cache=tmp_path / "cache")
-    assert (done.returncode, "saved index" in done.stderr) == (2, True)
+    assert (done.returncode, "is a damaged index: " in done.stderr) == (2, True)

@@ -163,7 +163,7 @@ def test_that_nothing_is_to_be_done_is_an_answer(bench: Path, tmp_path: Path) ->
     out = tmp_path / "guard.patch"
     done = patch(bench, "--type", "session", "-o", out)
     assert (done.returncode, done.stderr, out.exists()) == (0, "", False)
-    assert re.fullmatch(r"no line of \S+ was found to hold session; found: session_index\n", done.stdout)
+    assert re.fullmatch(r"no line of \S+ holds session; found: session_index\n", done.stdout)
     assert json.loads(patch(bench, "--type", "session", "--format", "json").stdout) == {"answer": done.stdout.strip()}
     profile = bench.parent / "tree" / program.PROFILE
     intent = linesmith("intent", bench, "session", "--from", profile)  # its output is TOML

@@ -194,7 +194,7 @@ def test_what_is_searched_is_the_hottest_known_type_or_the_one_asked_for() -> No
 
 
 def test_what_cannot_be_searched_is_refused_with_what_to_do() -> None:
-    with pytest.raises(NothingToSuggest, match="no line of the profile holds inode; see `linesmith hot`"):
+    with pytest.raises(NothingToSuggest, match="no line of the profile holds inode; `linesmith hot` lists its records"):
         searched(ROUTES, CONTENDED, type_="inode")
     _, semaphore = lock("sem", 40)
     with pytest.raises(NothingToSuggest, match="rw_semaphore, a lock itself"):

@@ -119,7 +119,7 @@ async def explained(lab: Laboratory, plan: TunePlan) -> ExplainedRun:
         trace = trace_of(profile.recording, place) if place else None
     except TraceError as error:
         trace = None
-        lab.narration.say(f"no replay of the trace: {error}")
+        lab.narration.say(f"the trace is not replayed: {error}")
     lab.narration.say("explaining the profile")
     reading = read_layouts(elf)
     type_name = plan.search.type.split()[-1] if plan.search.type else None
