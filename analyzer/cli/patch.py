@@ -192,6 +192,11 @@ class ChosenCandidate:
     facts: tuple[SourceFact, ...]
     profiled: ProfileOrigin
 
+    @property
+    def seen(self) -> Finding:
+        """The finding with the members of the record on all hot lines."""
+        return replace(self.finding, members=self.profiled.members)
+
 
 @dataclass(frozen=True, slots=True)
 class PatchRequest:
@@ -292,7 +297,7 @@ def show_draft(choice: ChosenCandidate, tree: Tree, request: PatchRequest) -> No
 
     candidate = request.style.dressed(choice.candidate, choice.facts)
     with request.deadline.running():
-        made = draft(candidate, tree, request.style.remarks(candidate, choice.finding))
+        made = draft(candidate, tree, request.style.remarks(candidate, choice.seen))
     output.deliver(changes.render_draft(made, request.format), request.mailing.file)
 
 
@@ -310,7 +315,7 @@ def deliver(choice: ChosenCandidate, tree: Tree, request: PatchRequest, scanned:
 
     candidate = request.style.dressed(choice.candidate, choice.facts)
     with request.deadline.running():
-        confirmed = confirm(candidate, tree, StepReporter(), request.style.remarks(candidate, choice.finding))
+        confirmed = confirm(candidate, tree, StepReporter(), request.style.remarks(candidate, choice.seen))
     scan = next((one for one in scanned.scans if one.record == candidate.type), None)
     checks = _checks(candidate, confirmed, tree, request, layouts, scan)
     title = confirmed.original.declared.record.title

@@ -67,7 +67,7 @@ def commit_message(
     sentences = (
         moves_text(candidate.moves),
         saving(candidate.judgement, finding, exact=check.exact),
-        remains(finding),
+        remains(candidate, finding),
     )
     parts = {
         "change": paragraph(" ".join(filter(None, sentences))),

@@ -323,7 +323,9 @@ def remarks_on(candidate: Candidate, finding: Finding) -> Remarks:
 def _remark(kind: MoveKind, name: str, pairs: Sequence[tuple[Residual, str]], finding: Finding) -> str:
     others = list(dict.fromkeys(other for _, other in pairs))
     away = "off the cache line of" if all(pair.after == 0 for pair, _ in pairs) else "away from"
-    head = "Starts a cache line, " if kind is MoveKind.ALIGN else ""
+    head = ""
+    if kind is MoveKind.ALIGN:
+        head, away = "Starts a cache line, ", away.replace("the cache line", "that")
     names = joined(others, _NAMES)
     if by := _writers(name, finding):
         text = f"{head}written{by}; {away} {names}."

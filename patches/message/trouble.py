@@ -201,9 +201,15 @@ def _judged(candidate: Candidate, finding: Finding, title: str, profiled: Profil
     return f"{paragraph(f'Not distinguishable from no change (80% interval {low} to {high} of the {unit}).')}\n\n{text}"
 
 
-def remains(finding: Finding) -> str:
-    """A sentence on what no order of members removes from the line; empty where there is nothing of that kind."""
-    stays = _STAYS.findall(finding.triage.sentence)
+def remains(candidate: Candidate, finding: Finding) -> str:
+    """A sentence on what no order of members removes from the line that the change is about; empty if nothing is known.
+
+    Of a record that is hot on several lines the ``finding`` may be of another one.
+    """
+    pairs = {_top(name) for one in replayed_pairs(candidate) for name in (one.victim, one.writer)}
+    met = pairs or {name for one in separated(candidate.residuals) for name in (one.first, one.second)}
+    here = met & {one.top for one in finding.members} or not met or not finding.members
+    stays = _STAYS.findall(finding.triage.sentence) if here else []
     return f"What remains: {'; '.join(stays)}." if stays else ""
 
 

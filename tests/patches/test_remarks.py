@@ -41,7 +41,7 @@ BETWEEN = change("b a c", behind("a", "b"), ("b", "c"))
 NESTED = change("c a", behind("a", "c"), ("a.x", "c[0]"), ("a.y", "c.z"))
 ALIGNED = change("a b", Move(MoveKind.ALIGN, "a", align=64), ("a", "b"), ("c", "a"), ("a", "d"), ("a", "e"))
 OFF = "Off the cache line of c"
-AWAY = "Starts a cache line, off the cache line of b, c, d and 1 more, written often."
+AWAY = "Starts a cache line, off that of b, c, d and 1 more, written often."
 CALLS = (MemberFunction("take", 0, 9), MemberFunction("look", 40, 0), MemberFunction("drop", 0, 3))
 CALLED = replace(line_of(), members=(LineMember("a", 0, 0, 8, 5, 12, CALLS),))
 
