@@ -35,6 +35,8 @@ _FUNCTIONS = 2
 _MEMBERS = 3
 _COMMAND = 1000
 _DECLARATION = 40
+# How a function is named that must write a member though no store was sampled.
+_WRITES_IT = " writes it"
 # A path of somebody's machine; those of the system's folders are the same everywhere.
 _PRIVATE = re.compile(r"(?<![^\s'\"=:])/(?!(?:bin|sbin|lib|lib64|usr|etc|dev|proc|sys)/)(?:[^\s/'\"]+/)+")
 # Clauses of a diagnosis about what no order of members changes.
@@ -187,7 +189,9 @@ def _judged(candidate: Candidate, finding: Finding, title: str, profiled: Profil
     met = met or [(one.first, one.second) for one in separated(candidate.residuals)]
     unit = things(judgement, finding)
     means = "on a line that another CPU holds" if unit == "misses" else "line modified in another CPU's cache"
-    head = f"{_shared(title, met, written)} {unit.capitalize()} ({means}) in {profiled.machine}, without -> with"
+    unsampled = "" if finding.stores or finding.stores_sampled else " without sampled stores"
+    machine = f"{profiled.machine}{unsampled}"
+    head = f"{_shared(title, met, written)} {unit.capitalize()} ({means}) in {machine}, without -> with"
     verb = "misses" if unit == "misses" else "contended"
     shown = pairs[: most - 1]
     rows = [_row_of(one, verb, profiled.members) for one in shown]
@@ -233,14 +237,23 @@ def _row_of(one: JudgedPair, verb: str, members: Sequence[LineMember]) -> str:
 
 
 def users(name: str, members: Iterable[LineMember], *, writing: bool) -> list[str]:
-    """The functions that write, or use, a member, those with most samples first."""
+    """The functions that write, or use, a member, those with most samples first; of a lock who takes it.
+
+    Where no store was sampled these are the functions whose code writes it.
+    """
     found: Counter[str] = Counter()
     for member in members:
         if name not in (member.top, member.path):
             continue
+        if member.callers:
+            found.update({path.functions[0]: path.count for path in member.callers if path.functions})
+            continue
+        writer, inferred, _ = member.write_inferred.partition(_WRITES_IT)
+        if writing and inferred and not member.lock:
+            found[writer] += 1
         for one in member.functions:
-            writes = one.stores or bool(one.writes_inferred)
-            if count := writes if writing else one.contended:
+            stores = one.contended if member.lock and member.write_inferred else one.stores or bool(one.writes_inferred)
+            if count := stores if writing else one.contended:
                 found[one.name] += count
     return [function for function, _ in found.most_common()]
 
