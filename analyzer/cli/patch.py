@@ -29,12 +29,17 @@ if TYPE_CHECKING:
     from linesmith.analyzer.model import Candidate, ConfigurationCheck, Finding, SourceFact, SourceScan
     from linesmith.analyzer.sharing.analysis import Explanation
     from linesmith.patches.edit.patch import Confirmed
+    from linesmith.patches.message.trouble import ProfileOrigin
     from linesmith.patches.source.body import Remarks
     from linesmith.patches.source.tree import Tree
     from linesmith.tuner.constraints.facts import Premises
     from linesmith.tuner.propose.candidates import Suggestion
 
 
+_ALL_SMALL = (
+    "Nothing to change: every record has too small a part of the contended accesses; with --type NAME, `linesmith"
+    " patch` takes a record anyway."
+)
 _GROUP = re.compile(r"(\w+)=(\w+(?:,\w+)*)")
 
 
@@ -142,7 +147,7 @@ def command(
     """
     from linesmith.analyzer.cli.analysis import analyse, trace_to_replay
     from linesmith.analyzer.cli.group import interruptible
-    from linesmith.analyzer.cli.suggest import tell_choice
+    from linesmith.analyzer.cli.suggest import tell_choice, worthwhile
     from linesmith.patches.source.tree import Tree
 
     sources = Tree(tree, build, cflags)
@@ -155,6 +160,8 @@ def command(
     with interruptible():
         found = analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust, trace=trace)
         trace = trace_to_replay(found, profile, trace)
+        # Numbers and what is recommended are those of `suggest`, which leaves out small records; a name holds for all.
+        found = found if isinstance(candidate, str) else worthwhile(found)
         basis = basis.on_machine_of(found.profile)
         request = replace(request, cpus=basis.machine.cpus)
         with deadline.running():
@@ -176,14 +183,19 @@ def command(
 class ChosenCandidate:
     """A candidate, its number in the list of ``linesmith suggest``, and the finding it answers.
 
-    ``facts`` are those of its record that it keeps to; ``profiled`` is what was profiled, as the subject of a sentence.
+    ``facts`` are those of its record that it keeps to; ``profiled`` is where the profile is from.
     """
 
     number: int
     candidate: Candidate
     finding: Finding
     facts: tuple[SourceFact, ...]
-    profiled: str
+    profiled: ProfileOrigin
+
+    @property
+    def seen(self) -> Finding:
+        """The finding with the members of the record on all hot lines."""
+        return replace(self.finding, members=self.profiled.members)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,22 +222,23 @@ def choose(found: Explanation, premises: Premises, trace: Path | None, choice: i
     Raises ``CandidateUnknown``, ``NothingToSuggest`` when none is recommended, and what a replay raises.
     """
     from linesmith.analyzer.attribution.same_code import is_of_another_build
-    from linesmith.analyzer.cli.suggest import free_candidates, offered, worthwhile
+    from linesmith.analyzer.cli.suggest import free_candidates, offered
     from linesmith.patches.message.trouble import origin
     from linesmith.tuner.propose.candidates import reasons
 
-    # Numbers are those of `suggest`, which has no candidates for small records; a name holds everywhere.
-    answers = offered(worthwhile(found) if isinstance(choice, int) else found, premises, trace)
+    answers = offered(found, premises, trace)
     known = [(one, candidate) for one in answers for candidate in one.candidates]
     if not known:
-        raise NothingToSuggest(reasons(answers))
+        raise NothingToSuggest(reasons(answers) if answers or not found.others else _ALL_SMALL)
     candidates = [candidate for _, candidate in known]
     number = number_of(choice, candidates, lambda: free_candidates(found, premises, trace))
     number = number or next((at for at, one in enumerate(candidates, 1) if one.recommended), None)
     if number is None:
         raise _nothing_recommended(answers)
     answer, candidate = known[number - 1]
-    profiled = origin(found.profile, another_build=is_of_another_build(found.profile))
+    seen = [one for one in (*found.findings, *found.colder) if one.objects and one.objects[0].type == candidate.type]
+    members = [member for one in seen or [answer.finding] for member in one.members]
+    profiled = origin(found.profile, members, another_build=is_of_another_build(found.profile))
     return ChosenCandidate(number, candidate, answer.finding, premises.facts.of(candidate.type), profiled)
 
 
@@ -284,7 +297,7 @@ def show_draft(choice: ChosenCandidate, tree: Tree, request: PatchRequest) -> No
 
     candidate = request.style.dressed(choice.candidate, choice.facts)
     with request.deadline.running():
-        made = draft(candidate, tree, request.style.remarks(candidate, choice.finding))
+        made = draft(candidate, tree, request.style.remarks(candidate, choice.seen))
     output.deliver(changes.render_draft(made, request.format), request.mailing.file)
 
 
@@ -302,7 +315,7 @@ def deliver(choice: ChosenCandidate, tree: Tree, request: PatchRequest, scanned:
 
     candidate = request.style.dressed(choice.candidate, choice.facts)
     with request.deadline.running():
-        confirmed = confirm(candidate, tree, StepReporter(), request.style.remarks(candidate, choice.finding))
+        confirmed = confirm(candidate, tree, StepReporter(), request.style.remarks(candidate, choice.seen))
     scan = next((one for one in scanned.scans if one.record == candidate.type), None)
     checks = _checks(candidate, confirmed, tree, request, layouts, scan)
     title = confirmed.original.declared.record.title

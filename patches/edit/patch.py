@@ -41,6 +41,7 @@ from linesmith.patches.edit.unified import diffstat, unified_diff
 from linesmith.patches.edit.verify import Verification, locate, verify
 from linesmith.patches.message.message import Confirmation, commit_message
 from linesmith.patches.message.paragraphs import NO_FURTHER_CHECKS, FurtherChecks, style
+from linesmith.patches.message.trouble import NO_ORIGIN, ProfileOrigin
 from linesmith.patches.source.atoms import AtomKind, inseparable_members, scope
 from linesmith.patches.source.body import Remarks
 from linesmith.patches.source.declaration import Declared, declaration
@@ -206,11 +207,11 @@ def patch_of(
     number: int,
     confirmed: Confirmed,
     further: FurtherChecks = NO_FURTHER_CHECKS,
-    profiled: str = "The profile",
+    profiled: ProfileOrigin = NO_ORIGIN,
 ) -> Patch:
     """The patch of a confirmed edit; ``number`` is the candidate's, counted from 1.
 
-    ``further`` is what else was checked, ``profiled`` what was profiled, as the subject of a sentence.
+    ``further`` is what else was checked, ``profiled`` where the profile is from.
     """
     declared, build = confirmed.original.declared, confirmed.original.build
     seen = Confirmation(confirmed.verification, confirmed.compiler, build.is_kernel, further, profiled)

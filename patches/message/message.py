@@ -12,6 +12,7 @@ from dataclasses import astuple, dataclass, replace
 from linesmith.analyzer.base.text import paragraph, visible
 from linesmith.analyzer.model import Candidate, CommitMessage, Finding, MoveKind
 from linesmith.patches.edit.verify import Verification
+from linesmith.patches.matrix.records import holders_of
 from linesmith.patches.message.paragraphs import (
     CODE,
     NO_FURTHER_CHECKS,
@@ -22,12 +23,20 @@ from linesmith.patches.message.paragraphs import (
     saving,
     starts_text,
 )
-from linesmith.patches.message.trouble import layout_excerpt, separated, trouble
+from linesmith.patches.message.trouble import (
+    INDENT,
+    NO_ORIGIN,
+    ProfileOrigin,
+    layout_excerpt,
+    remains,
+    separated,
+    trouble,
+)
 
 _SUBJECT_WIDTH = 75
 _MOST_LINES = 45
 # Rows of members with their functions, and of the layout: as many as there is room for.
-_ROOM = ((6, 10), (5, 8), (4, 6), (3, 5), (2, 4))
+_ROOM = ((5, 10), (4, 8), (4, 6), (3, 5), (3, 4), (2, 4))
 
 # How the paragraphs begin between which stands what was measured, and how the last one ends before that.
 _COMPILED = "Compiled with"
@@ -39,14 +48,14 @@ _NOT_MEASURED = "No benchmark has been run."
 class Confirmation:
     """What the message says about the compile: the compiler's version line, and what else was checked.
 
-    ``profiled`` is what was profiled, as the subject of a sentence.
+    ``profiled`` is where the profile is from.
     """
 
     verification: Verification
     compiler: str
     is_kernel: bool
     further: FurtherChecks = NO_FURTHER_CHECKS
-    profiled: str = "The profile"
+    profiled: ProfileOrigin = NO_ORIGIN
 
 
 def commit_message(
@@ -54,18 +63,23 @@ def commit_message(
 ) -> CommitMessage:
     """The whole message; ``title`` is the type as C names it, ``usual`` how subjects begin."""
     check, further = seen.verification, seen.further
-    moved = moves_text(candidate.moves)
+    holders = [one.title for one in holders_of(check.after.layouts, candidate.type)]
+    sentences = (
+        moves_text(candidate.moves),
+        saving(candidate.judgement, finding, exact=check.exact),
+        remains(candidate, finding),
+    )
     parts = {
-        "change": paragraph(f"{moved} {saving(candidate.judgement, finding, exact=check.exact)}".rstrip()),
-        "starts": starts_text(check.residuals, check.granules),
+        "change": paragraph(" ".join(filter(None, sentences))),
+        "starts": starts_text(check.residuals, check.granules, title, holders),
         "cost": cost_text(candidate, check),
         "compiled": _compiled(candidate, seen),
         "unchecked": _unchecked(candidate, seen),
-        "below": further.details,
+        "below": "\n\n".join(filter(None, (_workload(seen.profiled), further.details))),
     }
     found = CommitMessage(subject(candidate, title, usual), **parts)
     for members, rows in _ROOM:
-        layout = layout_excerpt(candidate, check, rows)
+        layout = layout_excerpt(candidate, check, seen.profiled.members, rows)
         found = replace(found, trouble=trouble(candidate, finding, title, seen.profiled, members), layout=layout)
         if str(found).count("\n") <= _MOST_LINES:
             break
@@ -90,13 +104,18 @@ def _compiled(candidate: Candidate, seen: Confirmation) -> str:
     """By what the layout is confirmed, and what else was compiled and searched."""
     flags = "the Kbuild flags of the tree's .config" if seen.is_kernel else "the tree's flags"
     check = seen.verification
-    result = "the debug information has these layouts."
+    result = "The layouts are those of the rebuilt debug information."
     if not check.exact:
         sizes = f"{candidate.before.size} bytes there, {check.before.moved.size} here"
         other = f"The ELF file of the profile has another configuration ({check.difference}; {sizes})."
-        result = f"the debug information has this order. {other}"
-    text = f"{_COMPILED} {seen.compiler} and {flags}; {result}"
+        result = f"The order is that of the rebuilt debug information. {other}"
+    text = f"{_COMPILED} {seen.compiler} and {flags}. {result}"
     return paragraph(" ".join(filter(None, (text, seen.further.configurations, seen.further.code))))
+
+
+def _workload(profiled: ProfileOrigin) -> str:
+    """The command that was profiled, whole, in a line of its own."""
+    return f"Workload:\n{INDENT}{profiled.command}" if profiled.command else ""
 
 
 def _unchecked(candidate: Candidate, seen: Confirmation) -> str:

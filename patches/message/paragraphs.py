@@ -30,7 +30,16 @@ from linesmith.analyzer.model import (
 )
 from linesmith.patches.edit.verify import Verification
 from linesmith.patches.matrix.evidence import paragraphs, summary, unchecked
-from linesmith.patches.message.trouble import INDENT, joined, separated, share_words
+from linesmith.patches.message.trouble import (
+    INDENT,
+    bounds,
+    is_judged,
+    joined,
+    separated,
+    share_words,
+    things,
+    users,
+)
 from linesmith.patches.series.mails import repository
 from linesmith.patches.source.body import Remarks
 
@@ -41,7 +50,7 @@ _PAIRS = 3
 _MOVES = 4
 _NAMES = 3
 # What a parser does not see: units that the configuration leaves out.
-LEFT = "code that the build at hand leaves out"
+LEFT = "code that this build leaves out"
 CODE = "code that relies on the order of members"
 # Assertions about these are rules of the layout, not facts.
 _GROUP_MARK = "__cacheline_group_"
@@ -108,7 +117,7 @@ def move_clause(move: Move) -> str:
     if move.kind is MoveKind.SWAP:
         return f"swap {move.member} and {move.partner}"
     whole = f" (with {', '.join(move.members[1:])})" if len(move.members) > 1 else ""
-    return f"move {move.member}{whole} {f'behind {move.after}' if move.after else 'to the front'}"
+    return f"move {move.member}{whole} {f'after {move.after}' if move.after else 'to the front'}"
 
 
 def message_rows(rows: Iterable[str]) -> str:
@@ -130,27 +139,25 @@ def saving(found: Judgement, finding: Finding, *, exact: bool) -> str:
 
     ``exact`` tells that the tree's layouts are those that were replayed.
     """
-    if not found.before or not found.whole or not found.runs:
+    if not is_judged(found):
         return ""
-    basis = "the recorded accesses" if found.runs == 1 else f"{found.runs} runs reconstructed from the samples"
+    basis = "the recorded accesses" if found.runs == 1 else f"{found.runs} runs reconstructed from the profile"
     layouts = "" if exact else " with the layouts of the ELF file"
-    things = "misses" if found.runs == 1 else f"contended {'accesses' if finding.simulated else 'loads'}"
-    part, sign, verb = found.before / found.whole, 1, "saves"
-    if found.saved < 0:
-        sign, verb = -1, "adds"
-    ends = sorted(-sign * part * end for end in (found.interval.low, found.interval.high))
-    low, high = (share_words(end) for end in ends)
-    share = f"{share_words(abs(found.saved) / found.whole)} of the {things} of the {finding.whole}"
+    verb, (low, high) = "saves" if found.saved >= 0 else "adds", bounds(found)
+    share = f"{share_words(abs(found.saved) / found.whole)} of the {things(found, finding)} of the {finding.whole}"
     return (
-        f"Replayed{layouts} on {basis}, this {verb} {share} (80% interval {low} to {high}):"
-        f" {abs(found.saved):,.0f} of {found.whole:,.0f}."
+        f"This {verb} {share} (80% interval {low} to {high}): {abs(found.saved):,.0f} of {found.whole:,.0f},"
+        f" estimated by replaying {basis}{layouts}."
     )
 
 
-def starts_text(residuals: Sequence[Residual], granules: tuple[int, int]) -> str:
+def starts_text(
+    residuals: Sequence[Residual], granules: tuple[int, int], title: str, holders: Sequence[str] = ()
+) -> str:
     """In how many possible starts of an object members share a line: pairs that meet less often, or more often.
 
-    Empty where objects can start at one place of a line only, so that the layout tells.
+    Empty where objects can start at one place of a line only, so that the layout tells. ``title`` is the record in C,
+    ``holders`` those that it is embedded in.
     """
     size = min((one.line_bytes for one in residuals), default=CACHE_LINE_BYTES)
     if all(granule % size == 0 for granule in granules):
@@ -164,8 +171,12 @@ def starts_text(residuals: Sequence[Residual], granules: tuple[int, int]) -> str
         )
     if not rows:
         return ""
-    starts = f"An object can start at any multiple of {granules[1]} bytes."
-    head = f"{starts} In so many of these starts members share a line, before -> after:"
+    embedded = f"is embedded in {listed(holders, 1)} and " if holders else ""
+    starts = f"{embedded}starts at multiples of {granules[0]} bytes"
+    offsets = f"the {size // gcd(size, granules[0])} offsets"
+    if granules[0] != granules[1]:
+        starts, offsets = f"{starts}, with the change of {granules[1]} bytes", "the offsets"
+    head = f"{title} {starts}. Of {offsets} at which it can start in a {size}-byte line, the two share a line in:"
     return f"{paragraph(head)}\n\n{message_rows(rows)}"
 
 
@@ -190,10 +201,14 @@ def cost_text(candidate: Candidate, check: Verification) -> str:
     holders = [f"{one.record} {one.before} -> {one.after} bytes" for one in candidate.holders]
     if holders:
         said.append(f"what holds one grows with it: {listed(holders, _HOLDERS)}")
-    if candidate.loose and check.granules[1] != check.after.granule:
-        said.append(f"slabs of {listed(candidate.loose, _NAMES)} do not keep to the alignment")
     text = f"{'; '.join(said)}."
-    return paragraph(f"{text} {candidate.split}".rstrip())
+    size = paragraph(f"{text} {candidate.split}".rstrip())
+    if not candidate.loose or check.granules[1] == check.after.granule:
+        return size
+    are = "are" if len(candidate.loose) > 1 else "is"
+    again = " as before" if check.granules[0] == check.granules[1] else ""
+    loose = f"{joined(candidate.loose, _NAMES)} {are} created without this alignment, so objects there start at any"
+    return f"{size}\n\n{paragraph(f'{loose} multiple of {check.granules[1]} bytes{again}.')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,8 +272,11 @@ def _code(scan: SourceScan, title: str, held: int) -> str:
     """How much code was searched for what relies on the order of members, and what of that still holds."""
     if not scan.units:
         # A tree that is configured but not built has no units; that none relies on the order would say nothing.
-        found = f"{held} place{'s' * (held != 1)} that still hold{'s' * (held == 1)}" if held else "no matches"
-        return f"The text of the tree was searched for code that relies on the order of members: {found}."
+        found = f"{held} place{'s' * (held != 1)}, which still hold{'s' * (held == 1)}" if held else "none"
+        return (
+            "Searched the sources for offsetof(), positional initialisers and memcpy()/memset() of ranges of"
+            f" members: {found}."
+        )
     failed = f" ({len(scan.failed):,} of them with errors)" if scan.failed else ""
     units = f"the {scan.units:,} unit{'s' * (scan.units != 1)} that use{'s' * (scan.units == 1)} {title}{failed}"
     if not held:
@@ -279,7 +297,7 @@ def remarks_on(candidate: Candidate, finding: Finding) -> Remarks:
     """A sentence for each member that the candidate takes off the line of others, for the next reader of the source.
 
     None stands twice in a record. Where none of the members that move is one of a pair that they separate, the first
-    of them says what it keeps apart.
+    of them says what it separates.
     """
     pairs = separated(candidate.residuals)
     found: dict[str, str] = {}
@@ -291,25 +309,36 @@ def remarks_on(candidate: Candidate, finding: Finding) -> Remarks:
                 found[name] = _remark(move.kind, name, mine, finding)
     # One of several that say the same; those that give no reason only where none does.
     first = {text: name for name, text in reversed(found.items())}
-    reasoned = {text: name for text, name in first.items() if ":" in text}
+    reasoned = {text: name for text, name in first.items() if "ritten" in text}
     found = {name: text for text, name in (reasoned or first).items()}
     if not found and pairs:
-        found[candidate.moves[0].member] = f"Keeps {pairs[0].first} and {pairs[0].second} apart."
+        one, writers = pairs[0], {name: _writers(name, finding) for name in (pairs[0].first, pairs[0].second)}
+        name = next((name for name, by in writers.items() if by), one.second)
+        other = one.first if name == one.second else one.second
+        written = f", written{writers[name]}," if writers[name] else ""
+        found[candidate.moves[0].member] = f"Keeps {name}{written} off the cache line of {other}."
     return found
 
 
 def _remark(kind: MoveKind, name: str, pairs: Sequence[tuple[Residual, str]], finding: Finding) -> str:
-    written = frozenset(member.top for member in finding.members if member.written)
-    read = frozenset(member.top for member in finding.members if member.reads)
     others = list(dict.fromkeys(other for _, other in pairs))
-    head = "Kept off the cache line of" if all(pair.after == 0 for pair, _ in pairs) else "Kept away from"
+    away = "off the cache line of" if all(pair.after == 0 for pair, _ in pairs) else "away from"
+    head = ""
     if kind is MoveKind.ALIGN:
-        head = "Begins a cache line, away from"
+        head, away = "Starts a cache line, ", away.replace("the cache line", "that")
     names = joined(others, _NAMES)
-    if finding.objects and finding.objects[0].doubt:
-        return f"{head} {names}."
-    if name in written and any(other in read for other in others):
-        return f"{head} {names}: readers there would wait for writers of this."
-    if any(other in written for other in others):
-        return f"{head} {names}: readers of this would wait for writers there."
-    return f"{head} {names}."
+    if by := _writers(name, finding):
+        text = f"{head}written{by}; {away} {names}."
+    else:
+        writer = next((by for by in (_writers(other, finding) for other in others) if by), "")
+        text = f"{head}{away} {names}{f', written{writer}' if writer else ''}".removesuffix(".") + "."
+    return f"{text[0].upper()}{text[1:]}"
+
+
+def _writers(name: str, finding: Finding) -> str:
+    """By whom a member is written: `` by f() etc.``; empty where nobody is known to, or the record is uncertain."""
+    members = [one for one in finding.members if one.top == name]
+    if (finding.objects and finding.objects[0].doubt) or not any(one.written for one in members):
+        return ""
+    functions = users(name, members, writing=True)
+    return f" by {functions[0]}(){' etc.' * (len(functions) > 1)}" if functions else " often"

@@ -6,46 +6,87 @@ With the layout before and after: a table of the members concerned and of those 
 
 from __future__ import annotations
 
+import re
 import shlex
 import textwrap
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from pathlib import Path
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
 
 from linesmith.analyzer.base.text import listed, paragraph
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Finding, LineMember, Member, Profile, Residual
+from linesmith.analyzer.model import (
+    CACHE_LINE_BYTES,
+    Candidate,
+    Finding,
+    JudgedPair,
+    Judgement,
+    Layout,
+    LineMember,
+    Member,
+    Profile,
+    Residual,
+)
 from linesmith.patches.edit.verify import Verification
 
 INDENT = "  "
 # Functions of a member that are named, and members that are named as the ones that wait.
 _FUNCTIONS = 2
 _MEMBERS = 3
-_COMMAND = 48
-_DECLARATION = 48
+_COMMAND = 1000
+_DECLARATION = 40
+# How a function is named that must write a member though no store was sampled.
+_WRITES_IT = " writes it"
+# A path of somebody's machine; those of the system's folders are the same everywhere.
+_PRIVATE = re.compile(r"(?<![^\s'\"=:])/(?!(?:bin|sbin|lib|lib64|usr|etc|dev|proc|sys)/)(?:[^\s/'\"]+/)+")
+# Clauses of a diagnosis about what no order of members changes.
+_STAYS = re.compile(r"(?:^|; )([^;]+?), which (?:moving members does not remove|no layout removes)")
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileOrigin:
+    """Where the profile is from: ``machine`` as a noun with its article, the ``command`` that ran, who touched what.
+
+    ``members`` are those of the record on all hot lines.
+    """
+
+    machine: str = "the profile"
+    command: str = ""
+    members: tuple[LineMember, ...] = ()
+
+
+NO_ORIGIN = ProfileOrigin()
+
+
+def origin(profile: Profile, members: Sequence[LineMember] = (), *, another_build: bool = False) -> ProfileOrigin:
+    """The machine that was profiled, and the program where it is known."""
+    recording, sampling = profile.recording, profile.sampling
+    if recording is not None:
+        kernel = f", Linux {recording.kernel_release}" if recording.kernel_release else ""
+        program = f", running {PurePath(recording.command[0]).name}" if recording.command else ""
+        machine = f"a simulation of {len(recording.nodes)} CPUs and their caches ({recording.on}{kernel}{program})"
+        return ProfileOrigin(machine, _public(shlex.join(recording.command)), tuple(members))
+    build = " of another build than the ELF file" if another_build else ""
+    if sampling is None:
+        seen = max((access.cpus or 0 for line in profile.lines for access in line.accesses), default=0)
+        cpus = f" with samples of {seen} CPUs" if seen > 1 else ""
+        return ProfileOrigin(f"a perf c2c report{build}{',' if build and cpus else ''}{cpus}", "", tuple(members))
+    words = sampling.command.split()
+    facts = [f"{sampling.cpus} CPUs" if sampling.cpus else "", f"Linux {sampling.release}" if sampling.release else ""]
+    where = ", ".join(filter(None, (*facts, f"running {PurePath(words[0]).name}" if words else "")))
+    machine = f"a perf profile{build}{f' ({where})' if where else ''}"
+    return ProfileOrigin(machine, _public(sampling.command), tuple(members))
+
+
+def _public(command: str) -> str:
+    """The command in one line, without the folders of somebody's machine."""
+    return textwrap.shorten(_PRIVATE.sub("", " ".join(command.split())), _COMMAND, placeholder="...")
 
 
 def share_words(share: float) -> str:
     """Two or three digits of a share, in per cent."""
     size = abs(share)
     return f"{share:.{0 if size >= 0.1 else 1 if size >= 0.01 else 2}%}"
-
-
-def origin(profile: Profile, *, another_build: bool = False) -> str:
-    """What was profiled, as the subject of a sentence: the machine, and the program where it is known."""
-    recording, sampling = profile.recording, profile.sampling
-    if recording is not None:
-        program, *words = recording.command or ("",)
-        command = textwrap.shorten(shlex.join((Path(program).name, *words)), _COMMAND, placeholder="...")
-        kernel = f", Linux {recording.kernel_release}" if recording.kernel_release else ""
-        return f"A simulation of {len(recording.nodes)} CPUs and their caches ({recording.on}{kernel}, `{command}`)"
-    build = " of another build than the ELF file" if another_build else ""
-    if sampling is None:
-        seen = max((access.cpus or 0 for line in profile.lines for access in line.accesses), default=0)
-        return f"A perf c2c report{build}{f', with samples of {seen} CPUs,' if seen > 1 else ''}"
-    facts = [f"{sampling.cpus} CPUs" if sampling.cpus else "", f"Linux {sampling.release}" if sampling.release else ""]
-    command = textwrap.shorten(sampling.command, _COMMAND, placeholder="...")
-    where = ", ".join(filter(None, (*facts, f"`{command}`" if command else "")))
-    return f"A perf profile{build}{f' ({where})' if where else ''}"
 
 
 def separated(residuals: Sequence[Residual]) -> list[Residual]:
@@ -66,47 +107,158 @@ def joined(names: Sequence[str], most: int) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def trouble(candidate: Candidate, finding: Finding, title: str, profiled: str, most: int) -> str:
-    """Who meets whom, how often the line is contended, and at most ``most`` rows of members with their functions."""
-    met = _met(candidate, finding)
-    line = "the line" if met else f"a line of {title}"
+def things(found: Judgement, finding: Finding) -> str:
+    """What a judgement counts: misses that were replayed, or what the profile has."""
+    return "misses" if found.runs == 1 else f"contended {'accesses' if finding.simulated else 'loads'}"
+
+
+def is_judged(found: Judgement) -> bool:
+    """Whether the change was replayed."""
+    return bool(found.before and found.whole and found.runs)
+
+
+def trouble(candidate: Candidate, finding: Finding, title: str, profiled: ProfileOrigin, most: int) -> str:
+    """Who meets whom and what that costs, with and without the change, in at most ``most`` rows of who does it."""
+    if is_judged(candidate.judgement):
+        return _judged(candidate, finding, title, profiled, most)
+    met = [(one.first, one.second) for one in separated(candidate.residuals)]
+    met = met or [(one.reader, one.writer) for one in finding.triage.pairs]
+    written = {member.top for member in finding.members if member.written}
+    stores = f"{finding.stores:,} stores" if finding.stores else "no stores (writers are known from the code)"
+    counted = f"{finding.contended:,} contended loads and {stores} on the line"
     if finding.simulated:
-        counted = f"{finding.contended:,} accesses that find {line} modified in another CPU's cache"
-        whole = "all such accesses"
-    else:
-        stores = f"{finding.stores:,} stores" if finding.stores else "no stores (writers are known from the code)"
-        counted = f"{finding.contended:,} contended loads and {stores} on {line}"
-        whole = f"the contended loads of the {finding.whole}"
-    begin = f"In {title}, {met} {profiled}" if met else profiled
-    of = f"{share_words(finding.share)} of {whole}"
-    head = paragraph(f"{begin} has {counted}, {of}{':' if finding.members else '.'}")
-    rows = list(_members(finding, {name for one in separated(candidate.residuals) for name in (one.first, one.second)}))
+        counted = f"{finding.contended:,} accesses that find the line modified in another CPU's cache (contended)"
+    of = f"{share_words(finding.share)} of those of the {finding.whole}"
+    machine = f"{profiled.machine[:1].upper()}{profiled.machine[1:]}"
+    rows = list(_members(finding, {name for pair in met for name in pair}))
+    head = f"{_shared(title, met, written)} {machine} has {counted}, {of}{':' if rows else '.'}".lstrip()
+    return _table(head, rows, most, "members")
+
+
+def _table(head: str, rows: Sequence[str], most: int, what: str) -> str:
+    """A paragraph and at most ``most`` rows below it."""
     if len(rows) > most:
-        rows = [*rows[: most - 1], f"{len(rows) - most + 1} more members"]
+        rows = [*rows[: most - 1], f"{len(rows) - most + 1} more {what}"]
     body = "\n".join(paragraph(f"{INDENT}{row}", then=3 * INDENT) for row in rows)
-    return f"{head}\n\n{body}" if body else head
+    return f"{paragraph(head)}\n\n{body}" if body else paragraph(head)
 
 
-def _met(candidate: Candidate, finding: Finding) -> str:
-    """A sentence about the pairs that the change separates, or that meet on the line: who waits for whose stores.
-
-    Those of replay come first, by the misses that they save.
-    """
-    saved = [one for one in candidate.judgement.pairs if one.after < one.before and not one.true_sharing]
-    replayed = [(one.victim, one.writer) for one in saved if one.victim != one.writer and "." not in one.writer]
-    apart = [(one.first, one.second) for one in separated(candidate.residuals)]
-    met = [(one.reader, one.writer) for one in finding.triage.pairs]
-    pairs = replayed or [pair for pair in met if pair in apart or pair[::-1] in apart] or apart or met
+def _shared(title: str, pairs: Sequence[tuple[str, str]], written: set[str]) -> str:
+    """A sentence about the first of the pairs and the others with its writer: who shares a line with whom."""
     if not pairs:
         return ""
-    written = {member.top for member in finding.members if member.written} | {writer for _, writer in replayed}
     writer = next((name for name in pairs[0][::-1] if name in written), pairs[0][1])
-    names = (name for pair in pairs if writer in pair for name in pair if name != writer)
-    others = list(dict.fromkeys(names))
+    others = list(dict.fromkeys(name for pair in pairs if writer in pair for name in pair if name != writer))
     shares = "share" if len(others) > 1 else "shares"
     both = others[0] in written and len(others) == 1
-    does = "and both are written" if both else "which is written" if writer in written else ""
-    return f"{joined(others, _MEMBERS)} {shares} a cache line with {writer}{f', {does}' if does else ''}."
+    does = ", and both are written" if both else ", which is written" if writer in written else ""
+    return f"In {title}, {joined(others, _MEMBERS)} {shares} a cache line with {writer}{does}."
+
+
+# What replay says.
+
+
+def replayed_pairs(candidate: Candidate) -> list[JudgedPair]:
+    """The pairs that miss less because the change puts them farther apart, or one of them is of a neighbour."""
+    sums: dict[tuple[str, str], tuple[float, float]] = {}
+    for one in candidate.judgement.pairs:
+        before, after = sums.get((one.victim, one.writer), (0.0, 0.0))
+        sums[one.victim, one.writer] = before + one.before, after + one.after
+    was, now = ({one.name: one.offset for one in side.members} for side in (candidate.before, candidate.after))
+
+    def moves(pair: tuple[str, str]) -> bool:
+        first, second = map(_top, pair)
+        if not {first, second} <= was.keys() & now.keys():
+            return True
+        return was[first] - was[second] != now[first] - now[second]
+
+    better = ((pair, *counts) for pair, counts in sums.items() if counts[0] > counts[1] and moves(pair))
+    return [JudgedPair(*pair, true_sharing=False, before=old, after=new) for pair, old, new in better]
+
+
+def _top(path: str) -> str:
+    return path.partition(".")[0].partition("[")[0]
+
+
+def _judged(candidate: Candidate, finding: Finding, title: str, profiled: ProfileOrigin, most: int) -> str:
+    """The pairs that the change separates with their misses, the others as one number, and what remains."""
+    judgement, pairs = candidate.judgement, replayed_pairs(candidate)
+    own = {one.name for one in candidate.before.members}
+    met = [(_top(one.victim), _top(one.writer)) for one in pairs if {_top(one.victim), _top(one.writer)} <= own]
+    written = {one.top for one in profiled.members if one.written} | {writer for _, writer in met}
+    met = met or [(one.first, one.second) for one in separated(candidate.residuals)]
+    unit = things(judgement, finding)
+    means = "on a line that another CPU holds" if unit == "misses" else "line modified in another CPU's cache"
+    unsampled = "" if finding.stores or finding.stores_sampled else " without sampled stores"
+    machine = f"{profiled.machine}{unsampled}"
+    head = f"{_shared(title, met, written)} {unit.capitalize()} ({means}) in {machine}, without -> with"
+    verb = "misses" if unit == "misses" else "contended"
+    shown = pairs[: most - 1]
+    rows = [_row_of(one, verb, profiled.members) for one in shown]
+    rest = round(judgement.saved) - sum(round(one.before) - round(one.after) for one in shown)
+    if rows and rest:
+        rows.append(f"other pairs: {abs(rest):,} {'fewer' if rest > 0 else 'more'}")
+    text = _table(f"{head} the change:".lstrip(), rows or [f"all pairs: {_figures(judgement)}"], most, "pairs")
+    if not judgement.interval.low <= 0 <= judgement.interval.high:
+        return text
+    low, high = bounds(judgement)
+    return f"{paragraph(f'Not distinguishable from no change (80% interval {low} to {high} of the {unit}).')}\n\n{text}"
+
+
+def remains(candidate: Candidate, finding: Finding) -> str:
+    """A sentence on what no order of members removes from the line that the change is about; empty if nothing is known.
+
+    Of a record that is hot on several lines the ``finding`` may be of another one.
+    """
+    pairs = {_top(name) for one in replayed_pairs(candidate) for name in (one.victim, one.writer)}
+    met = pairs or {name for one in separated(candidate.residuals) for name in (one.first, one.second)}
+    here = met & {one.top for one in finding.members} or not met or not finding.members
+    stays = _STAYS.findall(finding.triage.sentence) if here else []
+    return f"What remains: {'; '.join(stays)}." if stays else ""
+
+
+def bounds(found: Judgement) -> tuple[str, str]:
+    """The interval of what is saved, of all misses of the profile; of what is added where misses come."""
+    sign = 1 if found.saved < 0 else -1
+    part = found.before / found.whole
+    low, high = sorted(sign * part * end for end in (found.interval.low, found.interval.high))
+    return share_words(low), share_words(high)
+
+
+def _figures(one: JudgedPair | Judgement) -> str:
+    return f"{one.before:,.0f} -> {one.after:,.0f}"
+
+
+def _row_of(one: JudgedPair, verb: str, members: Sequence[LineMember]) -> str:
+    """A pair with its misses, who loads and who stores."""
+    sides = ("loads", users(one.victim, members, writing=False)), ("stores", users(one.writer, members, writing=True))
+    code = [f"{what} by {joined(names, _FUNCTIONS)}" for what, names in sides if names]
+    return "; ".join((f"{one.victim} {verb} after stores to {one.writer}: {_figures(one)}", *code))
+
+
+def users(name: str, members: Iterable[LineMember], *, writing: bool) -> list[str]:
+    """The functions that write, or use, a member, those with most samples first; of a lock who takes it.
+
+    Where no store was sampled these are the functions whose code writes it.
+    """
+    found: Counter[str] = Counter()
+    for member in members:
+        if name not in (member.top, member.path):
+            continue
+        if member.callers:
+            found.update({path.functions[0]: path.count for path in member.callers if path.functions})
+            continue
+        writer, inferred, _ = member.write_inferred.partition(_WRITES_IT)
+        if writing and inferred and not member.lock:
+            found[writer] += 1
+        for one in member.functions:
+            stores = one.contended if member.lock and member.write_inferred else one.stores or bool(one.writes_inferred)
+            if count := stores if writing else one.contended:
+                found[one.name] += count
+    return [function for function, _ in found.most_common()]
+
+
+# Without a replay.
 
 
 def _members(finding: Finding, concerned: set[str]) -> Iterator[str]:
@@ -141,24 +293,37 @@ def _roles(ones: Sequence[LineMember]) -> Iterator[str]:
         yield inferred
 
 
-def layout_excerpt(candidate: Candidate, check: Verification, most: int) -> str:
-    """At most ``most`` members in their new order: those that move, those that meet, and what moved ones come next to.
+# The layout.
 
-    Each with its offset before and after and, where objects begin at a known place of a line, with its line.
+
+def layout_excerpt(candidate: Candidate, check: Verification, hot: Iterable[LineMember], most: int) -> str:
+    """At most ``most`` members in their new order: those that move, those that meet, and what is near moved ones.
+
+    Near are the ``hot`` members within a line of one that moves, then those next to it. Each has its size and its
+    offset before and after and, where objects begin at a known place of a line, its line.
     """
     moved = {name for move in candidate.moves for name in (*(move.members or (move.member,)), move.partner) if name}
     met = {name for one in separated(candidate.residuals) for name in (one.first, one.second)}
+    missed = {_top(name) for one in replayed_pairs(candidate) for name in (one.victim, one.writer)}
     members = check.after.moved.members
     at = [number for number, one in enumerate(members) if one.name in moved]
+    places = [place for number in at for place in _offsets(members[number], check.before.moved)]
+    tops = {one.top for one in hot}
+    near = [
+        number
+        for number, one in enumerate(members)
+        if one.name in tops
+        and any(abs(a - b) < CACHE_LINE_BYTES for a in places for b in _offsets(one, check.before.moved))
+    ]
     beside = [number + step for number in at for step in (-1, 1) if 0 <= number + step < len(members)]
-    ranked = (*at[:most], *(number for number, one in enumerate(members) if one.name in met), *beside)
+    named = [number for names in (met, missed) for number, one in enumerate(members) if one.name in names]
+    ranked = (*at[:most], *named, *near, *beside)
     shown = sorted(list(dict.fromkeys(ranked))[:most])
     if not shown:
         return ""
-    former = {one.name or one.record: one.offset for one in check.before.moved.members}
     firsts = _first_bytes(candidate, check)
-    head = ("offset ->", "", *(("line",) if firsts else ()), "member")
-    rows = [head, *(_row(members[one], former.get(members[one].name or members[one].record), firsts) for one in shown)]
+    head = ("offset", *(("line",) if firsts else ()), "size", "member")
+    rows = [head, *(_row(members[one], check.before.moved, firsts) for one in shown)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(head) - 1)]
     lines = []
     for before, number, row in zip((-1, -1, *shown), (-1, *shown), rows, strict=False):
@@ -166,7 +331,14 @@ def layout_excerpt(candidate: Candidate, check: Verification, most: int) -> str:
             lines.append(f"{INDENT}...")
         cells = [cell.rjust(width) for cell, width in zip(row[:-1], widths, strict=True)]
         lines.append(f"{INDENT}{'  '.join((*cells, row[-1]))}")
-    return "\n".join(("The layout, before -> after:", "", *lines))
+    heading = f"The layout, offset{' and cache line' if firsts else ''} before -> after, in bytes:"
+    return "\n".join((heading, "", *lines))
+
+
+def _offsets(member: Member, before: Layout) -> tuple[int, ...]:
+    """Where a member of the new layout lies, and where it lay ``before``."""
+    name = member.name or member.record
+    return (member.offset, *(one.offset for one in before.members if (one.name or one.record) == name))
 
 
 def _first_bytes(candidate: Candidate, check: Verification) -> tuple[int, int] | None:
@@ -177,9 +349,10 @@ def _first_bytes(candidate: Candidate, check: Verification) -> tuple[int, int] |
     return first % CACHE_LINE_BYTES, second % CACHE_LINE_BYTES
 
 
-def _row(member: Member, before: int | None, firsts: tuple[int, int] | None) -> tuple[str, ...]:
-    was = member.offset if before is None else before
-    places = zip(firsts or (), (was, member.offset), strict=False)
-    lines = " -> ".join(str((first + offset) // CACHE_LINE_BYTES) for first, offset in places)
+def _row(member: Member, before: Layout, firsts: tuple[int, int] | None) -> tuple[str, ...]:
+    offset, *earlier = _offsets(member, before)
+    was = earlier[0] if earlier else offset
+    places = zip(firsts or (), (was, offset), strict=False)
+    lines = " -> ".join(str((first + place) // CACHE_LINE_BYTES) for first, place in places)
     declared = textwrap.shorten(f"{member.type} {member.declarator}".replace(" * ", " *").strip(), _DECLARATION)
-    return (f"{'-' if before is None else before} ->", str(member.offset), *([lines] if lines else []), declared)
+    return (f"{was if earlier else '-'} -> {offset:3}", *([lines] if lines else []), str(member.size), declared)

@@ -254,7 +254,7 @@ def _step(
     message = CommitMessage(
         subject(part, title, style(tree.root, confirmed.change.file)),
         change=paragraph(f"{moves_text(part.moves)} {size}"),
-        starts=starts_text(residuals, (objects[0].step, objects[1].step)),
+        starts=starts_text(residuals, (objects[0].step, objects[1].step), title),
         compiled=paragraph(f"{compiled_by} the last one has the evidence for all."),
     )
     return SeriesStep(str(message), (_change(confirmed, before, after),))

@@ -99,7 +99,7 @@ def test_the_trees_own_checkpatch_misses_the_sign_off_only(
 ) -> None:
     file = tmp_path / "fs.patch"
     file.write_text(told["patch"])
-    assert "Kept off the cache line of i_mmap" in told["patch"]
+    assert "off the cache line of i_mmap" in " ".join(told["patch"].replace("+\t", " ").replace(" * ", " ").split())
     script = str(kernel_tree / "scripts" / "checkpatch.pl")
     argv = ["perl", script, "--strict", f"--root={kernel_tree}", "--terse", str(file)]
     said = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300).stdout

@@ -35,7 +35,7 @@ from linesmith.analyzer.model import (
 )
 from linesmith.patches.message.message import with_evidence
 from linesmith.patches.message.paragraphs import further_checks, is_worse, saving
-from linesmith.patches.message.trouble import origin
+from linesmith.patches.message.trouble import ProfileOrigin, origin
 
 CASES = Path(__file__).with_name("cases")
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -47,13 +47,13 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 @pytest.mark.parametrize(
     ("line", "runs", "exact", "basis", "of"),
     [
-        (LINE, 30, True, "on 30 runs reconstructed from the samples", "contended loads of the profile"),
-        (LINE, 1, False, "with the layouts of the ELF file on the recorded accesses", "misses of the profile"),
+        (LINE, 30, True, "30 runs reconstructed from the profile", "contended loads of the profile"),
+        (LINE, 1, False, "the recorded accesses with the layouts of the ELF file", "misses of the profile"),
         (
             replace(LINE, simulated="4 CPUs", quoted=True),
             30,
             True,
-            "on 30 runs reconstructed from the samples",
+            "30 runs reconstructed from the profile",
             "contended accesses of the lines quoted",
         ),
     ],
@@ -62,14 +62,14 @@ def test_the_figures_are_of_the_whole_profile_with_their_interval(
     line: Finding, runs: int, exact: bool, basis: str, of: str
 ) -> None:
     assert saving(replace(replayed(12, runs=runs), whole=200), line, exact=exact) == (
-        f"Replayed {basis}, this saves 44% of the {of} (80% interval 30% to 48%): 88 of 200."
+        f"This saves 44% of the {of} (80% interval 30% to 48%): 88 of 200, estimated by replaying {basis}."
     )
 
 
 def test_a_change_that_costs_misses_says_so() -> None:
     worse = replace(replayed(150), whole=200, interval=Interval(0.4, 0.6))
-    figures = "adds 25% of the contended loads of the profile (80% interval 20% to 30%): 50 of 200."
-    assert saving(worse, LINE, exact=True).endswith(figures)
+    figures = "This adds 25% of the contended loads of the profile (80% interval 20% to 30%): 50 of 200, "
+    assert saving(worse, LINE, exact=True).startswith(figures)
 
 
 def test_a_candidate_that_nobody_judged_expects_nothing() -> None:
@@ -78,24 +78,34 @@ def test_a_candidate_that_nobody_judged_expects_nothing() -> None:
 
 # What was profiled
 
-RECORDED = Recording("qemu", ("/bin/sh", "-c", "x" * 90), (0, 0, 1, 1), "x86_64", kernel_release="6.1.0")
+RECORDED = Recording("qemu", ("/srv/a/b/front", "-c", "/home/a/x.cfg /bin/true\nx"), (0, 0, 1, 1), "x86_64")
 ROWS = (CacheLine(0, None, (Access(0, "f", cpus=7), Access(8, "g", cpus=3))),)
 
 
 @pytest.mark.parametrize(
     ("known", "another", "said"),
     [
-        ({}, False, "A perf c2c report"),
-        ({"lines": ROWS}, True, "A perf c2c report of another build than the ELF file, with samples of 7 CPUs,"),
-        ({"recording": RECORDED}, False, "A simulation of 4 CPUs and their caches (qemu, Linux 6.1.0, `sh -c...`)"),
+        ({}, False, ProfileOrigin("a perf c2c report")),
         (
-            {"sampling": Sampling(cpus=8, release="6.1.0", command="redis-benchmark")},
+            {"lines": ROWS},
+            True,
+            ProfileOrigin("a perf c2c report of another build than the ELF file, with samples of 7 CPUs"),
+        ),
+        (
+            {"recording": RECORDED},
             False,
-            "A perf profile (8 CPUs, Linux 6.1.0, `redis-benchmark`)",
+            ProfileOrigin(
+                "a simulation of 4 CPUs and their caches (qemu, running front)", "front -c 'x.cfg /bin/true x'"
+            ),
+        ),
+        (
+            {"sampling": Sampling(cpus=8, release="6.1.0", command="/srv/redis-benchmark -n 9")},
+            False,
+            ProfileOrigin("a perf profile (8 CPUs, Linux 6.1.0, running redis-benchmark)", "redis-benchmark -n 9"),
         ),
     ],
 )
-def test_what_was_profiled(known: dict[str, object], another: bool, said: str) -> None:
+def test_what_was_profiled(known: dict[str, object], another: bool, said: ProfileOrigin) -> None:
     profile = Profile(**({"source": "a.txt", "title": "", "display": "hitm", "lines": ()} | known))  # type: ignore[arg-type]
     assert origin(profile, another_build=another) == said
 
@@ -146,8 +156,8 @@ def test_worse_is_what_compiles_no_more_or_meets_on_a_line_more_often(check: Con
 BEGINNING = """\
 session: separate root from guard in struct session_index
 
-Compiled with gcc 12.2.0 and the tree's flags; the debug information has
-these layouts.
+Compiled with gcc 12.2.0 and the tree's flags. The layouts are those of the
+rebuilt debug information.
 
 """
 UNMEASURED = f"""\

@@ -90,8 +90,8 @@ def test_json_has_each_file_and_the_comment_can_be_left_out(bench: Path) -> None
     assert [one["text"] for one in told["patches"]] == [told["patch"]]
     assert (told["schema"], told["checks"]) == (1, [])
     assert told["message"].split("\n", 2)[2] in told["patch"]
-    assert "\n+   * Kept off the cache line of root" in told["patch"]
-    assert "Kept off" not in patch(bench, "--no-comment").stdout
+    assert "\n+  /* Written by " in told["patch"]
+    assert "Written by " not in patch(bench, "--no-comment").stdout
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_json_has_each_file_and_the_comment_can_be_left_out(bench: Path) -> None
         (("--format", "json", "-o", "out/"), "--format json writes one file"),
         (("-o", "/nowhere/at/all.patch"), "cannot write /nowhere/at/all.patch"),
         (("--on", "vax"), "there is no configuration 'vax'"),
-        (("--group", "hot"), "'hot' is no group; write NAME=MEMBER,MEMBER"),
+        (("--group", "hot"), "'hot' is not a group; write NAME=MEMBER,MEMBER"),
         (("--cflags=-std=c11 -Dstruct=nothing",), "before any change, session_index.h does not compile"),
         (("--candidate", "other"), "'other' is neither the number of a candidate"),
     ],

@@ -8,7 +8,17 @@ from dataclasses import replace
 import pytest
 from patch_cases import behind, candidate, finding, ordered
 
-from linesmith.analyzer.model import Candidate, Finding, LineMember, LineObject, Move, MoveKind, Outcome, Residual
+from linesmith.analyzer.model import (
+    Candidate,
+    Finding,
+    LineMember,
+    LineObject,
+    MemberFunction,
+    Move,
+    MoveKind,
+    Outcome,
+    Residual,
+)
 from linesmith.patches.message.paragraphs import remarks_on
 
 
@@ -30,25 +40,29 @@ SWAPPED = change("c b a", Move(MoveKind.SWAP, "a", partner="c"), ("a", "c"), ("c
 BETWEEN = change("b a c", behind("a", "b"), ("b", "c"))
 NESTED = change("c a", behind("a", "c"), ("a.x", "c[0]"), ("a.y", "c.z"))
 ALIGNED = change("a b", Move(MoveKind.ALIGN, "a", align=64), ("a", "b"), ("c", "a"), ("a", "d"), ("a", "e"))
-OFF, OF_THIS = "Kept off the cache line of c", "readers of this would wait for writers there."
-AWAY = f"Begins a cache line, away from b, c, d and 1 more: {OF_THIS}"
+OFF = "Off the cache line of c"
+AWAY = "Starts a cache line, off that of b, c, d and 1 more, written often."
+CALLS = (MemberFunction("take", 0, 9), MemberFunction("look", 40, 0), MemberFunction("drop", 0, 3))
+CALLED = replace(line_of(), members=(LineMember("a", 0, 0, 8, 5, 12, CALLS),))
 
 
 @pytest.mark.parametrize(
     ("proposal", "line", "said"),
     [
-        (MOVED, line_of(a=True, c=False), {"a": f"{OFF}: readers there would wait for writers of this."}),
-        (MOVED, line_of(a=False, c=True), {"a": f"{OFF}: {OF_THIS}"}),
-        (NEARER, line_of(a=False, c=True), {"a": f"Kept away from c: {OF_THIS}"}),
+        (MOVED, line_of(a=True, c=False), {"a": "Written often; off the cache line of c."}),
+        (MOVED, line_of(a=False, c=True), {"a": f"{OFF}, written often."}),
+        (NEARER, line_of(a=False, c=True), {"a": "Away from c, written often."}),
         (MOVED, line_of(a=False), {"a": f"{OFF}."}),
-        (SWAPPED, line_of(a=True), {"a": f"{OFF}.", "c": "Kept off the cache line of b."}),
+        (MOVED, CALLED, {"a": "Written by take() etc.; off the cache line of c."}),
+        (BETWEEN, CALLED, {"a": "Keeps c off the cache line of b."}),
+        (BETWEEN, line_of(b=True), {"a": "Keeps b, written often, off the cache line of c."}),
+        (SWAPPED, line_of(a=True), {"a": "Written often; off the cache line of c."}),
         (NESTED, finding(), {"a": f"{OFF}."}),
-        (BETWEEN, finding(), {"a": "Keeps b and c apart."}),
         (ALIGNED, line_of(b=True), {"a": AWAY}),
         (change("b a", behind("a", "b")), finding(), {}),
     ],
 )
-def test_it_says_who_would_wait_for_whom(proposal: Candidate, line: Finding, said: dict[str, str]) -> None:
+def test_it_says_who_writes_and_whose_line_it_is_off(proposal: Candidate, line: Finding, said: dict[str, str]) -> None:
     assert remarks_on(proposal, line) == said
 
 

@@ -52,7 +52,7 @@ def test_each_move_is_a_patch_that_begins_where_the_one_before_ended(tmp_path: P
     assert b"\tlong uses;\n\t/* Kept off the line of root. */\n\tlong lock;\n};\n" in (moved.after or b"")
     assert b"\tlong lock __attribute__((aligned(64)));\n" in (aligned.after or b"")
     assert move.message.startswith(
-        "cache: move lock in struct cache\n\nMove lock behind uses. The size stays 80 bytes.\n"
+        "cache: move lock in struct cache\n\nMove lock after uses. The size stays 80 bytes.\n"
     )
     assert "  root and lock: 7 of 8 -> 0 of 8\n" in move.message
     assert "after this step, which is one of 2; the last one has the evidence for all." in " ".join(
@@ -75,7 +75,7 @@ def test_a_move_after_which_nothing_compiles_is_joined_with_the_next(tmp_path: P
     )
     apart = '_Static_assert(__builtin_offsetof(struct cache, uses) != 8, "uses is off the line of root");\n'
     (first, last) = series(tmp_path, chosen, padded + apart).steps
-    assert first.message.startswith("cache: reorder struct cache\n\nMove uses behind root; move name behind root.")
+    assert first.message.startswith("cache: reorder struct cache\n\nMove uses after root; move name after root.")
     assert last.changes[0].before == first.changes[0].after
 
 
