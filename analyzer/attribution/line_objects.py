@@ -250,7 +250,7 @@ def _without_overlaps(lines: Sequence[CacheLine], found: Sequence[Objects], know
             rival = None if one.origin else claimed.rival(one, line)
             if rival is not None:
                 whole = known.reaching(rival, line)
-                reason = f"{one.type} would overlap an object that is surer, on a line close by"
+                reason = f"it may be {one.type}, but would overlap an object already identified, on a line close by"
                 doubted = replace(one, outcome=Outcome.CANNOT_TELL, reason=reason)
                 settled[at].append(doubted if whole is None else replace(whole, reason=_REACHES))
                 continue

@@ -69,7 +69,9 @@ def command(
     else:
         options_given = _options(section, snapshot, trust)
         words = ("linesmith", "suggest", str(elf), str(profile), *options_given)
-        text = hot.render_table(records, identity, shown, words, columns, len(records) if full else hot.MOST_ROWS)
+        text = hot.render_table(
+            records, identity, shown, words, columns, hot.MOST_ROWS + len(records) if full else hot.MOST_ROWS
+        )
         text += f"\n{hot_lines.render_lines(lines, identity, shown, columns)}" if full else ""
     options.write(text, output)
     save_profile(found.given, save)

@@ -57,11 +57,11 @@ class RecordPair:
 class RecordContention:
     """All objects of a record (or one variable; ``""``: not known) with the contention on their ``lines``.
 
-    ``places`` are what their memory is called, most contended first. ``share`` and ``removable``, what a layout can
-    remove, are of all contention of the profile. ``kinds`` are what is wrong, ``pairs`` who waits for whom, heaviest
-    first. ``fixed`` tells that the whole record lies on one line in any order of its members, ``several`` that those
-    who meet are of different objects. ``findings`` are the lines that were explained, heaviest first; ``apart`` is the
-    owner of what emulation makes hot.
+    ``places`` are what their memory is called, most contended first. ``share`` and ``removable``, what another order or
+    alignment of the members can remove, are of all contention of the profile. ``kinds`` are what is wrong, ``pairs``
+    who waits for whom, heaviest first. ``fixed`` tells that the whole record lies on one line in any order of its
+    members, ``several`` that those who meet are of different objects. ``findings`` are the lines that were explained,
+    heaviest first; ``apart`` is the owner of what emulation makes hot.
     """
 
     name: str
@@ -87,9 +87,8 @@ class RecordContention:
         """Whether another order of the members can remove what is worth a change."""
         if not self.type:
             return False
-        meeting = TriageKind.FALSE_SHARING in self.kinds or TriageKind.STRADDLE in self.kinds
         worth = self.share >= WORTH_CHANGING and self.removable.most >= WORTH_MOVING * self.share
-        return meeting and worth and not (self.fixed or self.several or self.apart)
+        return worth and not (self.fixed or self.several or self.apart)
 
 
 def contention_by_record(
@@ -234,16 +233,18 @@ class _RecordSum:
         least = KIND_SHARE * max(kinds.values(), default=0)
         ordered = sorted(self.findings, key=lambda one: (-one[0], one[1].rank))
         explained = tuple(finding for _, finding in ordered)
+        fixed = bool(explained) and _fixed(explained[0], layouts)
+        limit = 0.0 if fixed and not several else min(self.share, self.removable.most)
         return RecordContention(
             name,
             tuple(place for place, _ in self.places.most_common() if place),
             self.lines,
             self.contended,
             self.share,
-            Bounds(self.removable.least, min(self.share, self.removable.most)),
+            Bounds(min(self.removable.least, limit), limit),
             tuple(kind for kind, count in kinds.most_common(MOST_KINDS) if count >= least),
             tuple(pairs),
-            bool(explained) and _fixed(explained[0], layouts),
+            fixed,
             several,
             explained,
             owner,

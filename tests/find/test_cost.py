@@ -184,7 +184,7 @@ def test_lines_of_one_record_add_up_and_the_others_are_not_known() -> None:
     found = [replace(one, share=0.2) for one in (typed(0, 5), typed(1, 4, False), typed(2, 3), unknown)]
     trees, left, pages = contention_by_record(found, profile)
     assert (trees.name, trees.lines, trees.contended, trees.share) == ("mapping", 2, 200, 0.4)
-    assert (trees.removable, trees.kinds, trees.movable) == (Bounds(0, 0.4), (TriageKind.TRUE_SHARING,), False)
+    assert (trees.removable, trees.kinds, trees.movable) == (Bounds(0, 0.4), (TriageKind.TRUE_SHARING,), True)
     assert [(one.victim, one.writer, one.contended) for one in trees.pairs] == [("tree", "lock", Bounds(0, 200))]
     assert (pages.name, pages.lines, left.name, left.lines, left.share) == ("page", 1, "", 2, 0.4)
 

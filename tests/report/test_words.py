@@ -81,8 +81,8 @@ def test_what_emulation_makes_hot_and_what_is_not_known_are_a_row_each() -> None
     profile = Profile("test", "", "hitm", tuple(lines), recording=recording, areas=(queue,))
     found = findings(profile, LayoutTable([]), ())
     shown = render_table(contention_by_record(found, profile), ELF, ProfileSection(profile, 1, 1)).splitlines()
-    assert any("not known (1 line): the ELF file declares nothing that take could touch" in one for one in shown)
-    assert " 50.0%            set apart, hotter under emulation than on hardware: the scheduler 50.0%" in shown
+    assert any("not attributed to a record (1 line): the ELF file declares nothing that take" in one for one in shown)
+    assert " 50.0%            excluded, hotter under emulation: the scheduler 50.0%" in shown
     assert "    - an object of the scheduler: emulation makes it hotter than hardware does" in rows(
         *found, profile=profile
     )
