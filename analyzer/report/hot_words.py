@@ -20,7 +20,8 @@ from linesmith.analyzer.sharing.records import RecordContention, RecordPair, fun
 
 # Members of a group in a row and in the paragraph; groups, functions, members to move away from.
 MOST_VICTIMS, MOST_NAMED, MOST_GROUPS, MOST_FUNCTIONS, MOST_OTHERS = 2, 6, 2, 3, 2
-_LEAST_SHARE = 0.0005
+# A group with less of the misses of the heaviest is not named; a share that is less is not 0.0%.
+LEAST_GROUP, _LEAST_SHARE = 0.01, 0.0005
 _INDEX = re.compile(r"\[\d+\]")
 _COUNTER = re.compile(r"count|refs?\b|usage|users|nr_|num|total|bytes|stat|cum_|hits|packets|_cnt")
 _OF_OTHER = " of "
@@ -59,8 +60,9 @@ def _groups(one: RecordContention) -> list[PairGroup]:
     for pair in one.pairs:
         writer = _INDEX.sub("[]", pair.writer)
         found.setdefault((writer, _INDEX.sub("[]", pair.victim) == writer), []).append(pair)
-    groups = (PairGroup(writer, itself, tuple(pairs)) for (writer, itself), pairs in found.items())
-    return sorted(groups, key=lambda group: -group.contended.most)[:MOST_GROUPS]
+    groups = [PairGroup(writer, itself, tuple(pairs)) for (writer, itself), pairs in found.items()]
+    groups.sort(key=lambda group: -group.contended.most)
+    return [one for one in groups[:MOST_GROUPS] if one.contended.most >= LEAST_GROUP * groups[0].contended.most]
 
 
 def members_that_meet(one: RecordContention) -> str:
@@ -183,7 +185,7 @@ def _sentences(one: RecordContention, unit: str) -> Iterator[str]:
         rest -= group.contended.most
     more = [(rest, "between other members")]
     lines = one.lines - len(one.findings)
-    more += [(one.contended - examined, f"on {counted(lines, 'line')} that were not examined")] if lines else []
+    more += [(one.contended - examined, f"on {counted(lines, 'line')} not examined")] if lines else []
     words = [f"{count:,.0f} ({_share(one, Bounds(count, count))}) {where}" for count, where in more if count >= 1]
     if groups and words:
         yield f"And {', '.join(words)}."
