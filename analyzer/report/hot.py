@@ -39,7 +39,12 @@ QUIET_MISSES, QUIET_RATE = 100, 1e-4
 _PARTS = (0.25, 0.36, 0.39)
 _HEAD = ("record: its memory", "members that meet, writers", "kind: what to do")
 _FIGURES = "{:>6} {:>9}  "
-_PLACES = {"pages free page": "free pages", "pages": "other pages", "struct page": "struct page array"}
+_PLACES = {
+    "pages free page": "free pages",
+    "pages anonymous memory": "anonymous memory",
+    "pages": "other pages",
+    "struct page": "struct page array",
+}
 
 
 def render_table(
@@ -67,7 +72,7 @@ def render_table(
         blocks.append(f"{prose(gain, then='  ', columns=columns)}\n{command}")
     if first := helped or next((one for one in records if one.name and one.kinds and not one.apart), None):
         blocks.append(paragraph(first, unit(shown), columns, MOST_PARAGRAPH))
-    return "\n\n".join(blocks) + "\n"
+    return "\n\n".join(filter(None, blocks)) + "\n"
 
 
 def quiet(records: Sequence[RecordContention], shown: ProfileSection) -> str:

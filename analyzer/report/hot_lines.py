@@ -61,7 +61,7 @@ def render_lines(
     for finding, alike in findings_shown:
         more = prose(alike_row(finding, alike), then="  ", columns=columns)
         blocks += [_finding(finding, _accesses(profile), columns), more]
-    blocks += [f"… and {untold:,} more lines; --format json tells each"] if untold else []
+    blocks += [f"… and {untold:,} more lines; --format json has each"] if untold else []
     ending = [_rows(found), _agreements(found), *left_out_rows(shown.left_out, profile), _samples(found, shown)]
     last = "\n".join(prose(one, then="  ", columns=columns) for one in ending if one)
     blocks += [last, *_remarks(profile.remarks, columns)]
@@ -101,7 +101,7 @@ def alike_row(finding: Finding, ranks: Sequence[int]) -> str:
     place = place_of(finding)
     where = f"{place[0]}, from byte {place[1]} on" if place else ""
     numbers = ", ".join(map(str, ranks[:MOST_RANKS])) + (" ..." if len(ranks) > MOST_RANKS else "")
-    return f"… and {counted(len(ranks), 'more line')} like these ({where}): {numbers}; --format json tells each"
+    return f"… and {counted(len(ranks), 'more line')} like these ({where}): {numbers}; --format json has each"
 
 
 def _finding(finding: Finding, accesses: str, columns: int) -> str:

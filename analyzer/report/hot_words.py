@@ -20,6 +20,8 @@ from linesmith.analyzer.sharing.records import RecordContention, RecordPair, fun
 
 # Members of a group in a row and in the paragraph; groups, functions, members to move away from.
 MOST_VICTIMS, MOST_NAMED, MOST_GROUPS, MOST_FUNCTIONS, MOST_OTHERS = 2, 6, 2, 3, 2
+# A group with less of the misses of the heaviest is not named; a share that is less is not 0.0%.
+LEAST_GROUP, _LEAST_SHARE = 0.01, 0.0005
 _INDEX = re.compile(r"\[\d+\]")
 _COUNTER = re.compile(r"count|refs?\b|usage|users|nr_|num|total|bytes|stat|cum_|hits|packets|_cnt")
 _OF_OTHER = " of "
@@ -58,8 +60,9 @@ def _groups(one: RecordContention) -> list[PairGroup]:
     for pair in one.pairs:
         writer = _INDEX.sub("[]", pair.writer)
         found.setdefault((writer, _INDEX.sub("[]", pair.victim) == writer), []).append(pair)
-    groups = (PairGroup(writer, itself, tuple(pairs)) for (writer, itself), pairs in found.items())
-    return sorted(groups, key=lambda group: -group.contended.most)[:MOST_GROUPS]
+    groups = [PairGroup(writer, itself, tuple(pairs)) for (writer, itself), pairs in found.items()]
+    groups.sort(key=lambda group: -group.contended.most)
+    return [one for one in groups[:MOST_GROUPS] if one.contended.most >= LEAST_GROUP * groups[0].contended.most]
 
 
 def members_that_meet(one: RecordContention) -> str:
@@ -180,17 +183,19 @@ def _sentences(one: RecordContention, unit: str) -> Iterator[str]:
         amount = f"{count_range(group.contended)}{'' if at else f' {unit}'}"
         yield f"{what}: {amount} ({_share(one, group.contended)})."
         rest -= group.contended.most
-    more = [(rest, "between other members")] if groups else []
+    more = [(rest, "between other members")]
     lines = one.lines - len(one.findings)
-    more += [(one.contended - examined, f"on {counted(lines, 'line')} that were not examined")] if lines else []
+    more += [(one.contended - examined, f"on {counted(lines, 'line')} not examined")] if lines else []
     words = [f"{count:,.0f} ({_share(one, Bounds(count, count))}) {where}" for count, where in more if count >= 1]
-    if words:
+    if groups and words:
         yield f"And {', '.join(words)}."
 
 
 def _share(one: RecordContention, amount: Bounds) -> str:
     """Of all contention of the profile."""
     share = amount.times(one.share / one.contended if one.contended else 0.0)
+    if share.most < _LEAST_SHARE:
+        return "less than 0.1%"
     return f"{'' if share.least == share.most else 'at most '}{share.most:.1%} of all"
 
 

@@ -77,7 +77,7 @@ def test_lines_of_one_record_are_one_row_and_three_of_a_place_are_shown_in_full(
     assert "\n100.0%  ≤ 100.0%  mapping: 5 lines " in hot(folder)[1]
     shown = hot(folder, "--type", "mapping")[1]
     assert [f"\nline {rank} at " in shown for rank in range(5)] == [True] * 3 + [False] * 2
-    assert "… and 2 more lines like these (mapping, from byte 0 on): 3, 4; --format json tells each" in shown
+    assert "… and 2 more lines like these (mapping, from byte 0 on): 3, 4; --format json has each" in shown
     assert "\nline 4 at 0x7f2410" in hot(folder, "--line", "4")[1]
     assert hot(folder, "--line", "7")[::2] == (
         2,

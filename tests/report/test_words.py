@@ -40,15 +40,17 @@ from linesmith.analyzer.model import (
     SlabBasis,
     StructuralAdvice,
     StructureKind,
+    TriageKind,
 )
 from linesmith.analyzer.report import structure
 from linesmith.analyzer.report.findings import ProfileSection
 from linesmith.analyzer.report.hot import render_table
 from linesmith.analyzer.report.hot_lines import render_lines
+from linesmith.analyzer.report.hot_words import members_that_meet, what_to_do
 from linesmith.analyzer.report.markdown import page_lines
 from linesmith.analyzer.report.prose import fitted
 from linesmith.analyzer.sharing.findings import findings
-from linesmith.analyzer.sharing.records import contention_by_record
+from linesmith.analyzer.sharing.records import RecordContention, RecordPair, contention_by_record
 
 ELF = ElfIdentity("program", None, "x86_64", "executable", True, 8, True, False)
 NOBODY = Profile("test", "", "hitm", ())
@@ -86,6 +88,78 @@ def test_what_emulation_makes_hot_and_what_is_not_known_are_a_row_each() -> None
     assert "    - an object of the scheduler: emulation makes it hotter than hardware does" in rows(
         *found, profile=profile
     )
+
+
+def record(
+    name: str, share: float, removable: float, kind: TriageKind, *pairs: tuple[str, str, int], fixed: bool = False
+) -> RecordContention:
+    """A record on one line of a profile with 10,000 misses."""
+    met = tuple(RecordPair(victim, writer, "store", Bounds(count, count)) for victim, writer, count in pairs)
+    known = finding(struct(name, *(scalar(f"m{at}") for at in range(12))), [hot("m0", 0, 8, 9)])
+    of = replace(known, cost=LineCost(round(10_000 * share)))
+    limit, misses = Bounds(0, removable), 10_000 * share
+    return RecordContention(name, ("slab x",), 1, misses, share, limit, (kind,), met, fixed, findings=(of,))
+
+
+def test_the_next_command_is_for_the_largest_gain_by_layout() -> None:
+    """Not for the first record that can be moved, nor for one of which no order of the members removes anything."""
+    false, true = TriageKind.FALSE_SHARING, TriageKind.TRUE_SHARING
+    fixed = record("page", 0.3, 0.0, false, ("m1", "m0", 3000), fixed=True)
+    proxy = record("proxy", 0.08, 0.02, true, ("m0", "m0", 700), ("m1", "m0", 100))
+    listener = record("listener", 0.06, 0.05, false, *((f"m{at}", "m0", 70) for at in range(1, 9)))
+    small = record("small", 0.009, 0.009, false, ("m1", "m0", 90))
+    recording = Recording("qemu", ("storm",), (0, 0), "x86_64")
+    shown = ProfileSection(replace(NOBODY, recording=recording), 1, 1)
+    text = render_table((fixed, proxy, listener, small), ELF, shown, ("linesmith", "suggest", "program", "profile"))
+    assert (
+        text.partition(" share")[2]
+        == """ removable  record: its memory   members that meet, writers    kind: what to do
+       by layout
+ 30.0%         -  page: slab x, 1      m1 misses after stores to     false sharing: no order helps,
+                  line                 m0, in store                  all of it is one line; write
+                                                                     m0 less often
+  8.0%    ≤ 2.0%  proxy: slab x, 1     m0: written by several CPUs,  true sharing: write m0 less
+                  line                 in store; m1 misses after     often; false sharing: move m0
+                                       stores to m0                  away from m1
+  6.0%    ≤ 5.0%  listener: slab x, 1  m1, m2 and 6 more miss after  false sharing: move m0 away
+                  line                 stores to m0, in store        from m1, m2 and 6 more
+  0.9%            and 1 more record
+ 55.1%            on lines that the profile leaves out
+
+largest gain by layout: listener, at most 5.0% of all misses after stores by other CPUs
+next: linesmith suggest program profile --type listener
+
+listener: m1, m2, m3, m4, m5, m6 and 2 more miss after stores to m0: 560 misses after stores by
+other CPUs (5.6% of all). And 40 (0.4% of all) between other members.
+"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "pair", "told"),
+    [
+        (
+            "p.http.cum_req",
+            ("p", "p", 9),
+            ("p.http.cum_req: written by several CPUs, in store", "count p.http.cum_req per CPU"),
+        ),
+        ("head", ("head", "head", 9), ("head: written by several CPUs, in store", "write head less often")),
+        (
+            "rwsem",
+            ("root of the anon_vma at -0x58", "rwsem", 9),
+            ("root of the anon_vma before it misses after stores to rwsem, in store", ""),
+        ),
+    ],
+    ids=["a member of a struct", "a scalar", "of a neighbour"],
+)
+def test_a_member_that_meets_is_called_as_the_code_calls_it(
+    path: str, pair: tuple[str, str, int], told: tuple[str, str]
+) -> None:
+    one = record("counters", 0.1, 0.0, TriageKind.TRUE_SHARING, pair)
+    member = replace(one.findings[0].members[0], path=path)
+    one = replace(one, findings=(replace(one.findings[0], members=(member,)),))
+    advice = f"true sharing: {told[1]}" if told[1] else "true sharing"
+    assert (members_that_meet(one), what_to_do(one)) == (told[0], advice)
 
 
 def test_a_recording_without_contention_is_one_sentence() -> None:
