@@ -76,8 +76,8 @@ def command(
 ) -> None:
     """Say what to do about each struct on the hot lines of PROFILE, what it saves and what it costs.
 
-    The first change is explained, with the command that writes it as a patch. As map, svg, png or markdown, the cache
-    lines are drawn before and after: of --candidate, or of what is recommended.
+    The change that saves most is explained, with the command that writes it as a patch. As map, svg, png or markdown,
+    the cache lines are drawn before and after: of --candidate, or of what is recommended.
     """
     from linesmith.analyzer.cli.analysis import analyse, trace_to_replay
     from linesmith.analyzer.cli.colour import text_columns

@@ -27,10 +27,10 @@ from linesmith.analyzer.sharing.accounts import type_of
 from linesmith.analyzer.sharing.records import WORTH_CHANGING
 
 # Rows of the table, and characters of a name in it.
-MOST_ROWS = 12
+MOST_ROWS = 14
 MOST_NAME = 28
 LEAST_REST = 0.0005
-HEAD = ("", "record", "share of\n{0}", "what to do", "candidate", "saves of {1}\n(80% interval)", "size", "memory")
+HEAD = ("", "record", "share of\n{0}", "what to do", "name", "saves of {1}\n(80% interval)", "size", "memory")
 # A variable is refused with these words, and has an answer that begins with those.
 NO_MEMBERS = "is a variable without members"
 ALONE = "a lone variable"
@@ -171,7 +171,8 @@ def explained(answers: Sequence[RecordAnswer]) -> RecordAnswer | None:
 def shown_answers(answers: Sequence[RecordAnswer]) -> list[RecordAnswer]:
     """Those with rows of their own, numbered by row: with a change, then those that are not too small a part."""
     worth = sorted(
-        (one for one in answers if one.changes or one.share >= WORTH_CHANGING), key=lambda one: not one.changes
+        (one for one in answers if one.changes or one.share >= WORTH_CHANGING),
+        key=lambda one: not (one.changes or one.reason.startswith(ALONE)),
     )
     rows = accumulate(sum(1 for _ in rows_of(one)) for one in worth)
     shown = sorted((one for one, row in zip(worth, rows, strict=True) if row <= MOST_ROWS), key=lambda one: one.rank)
@@ -213,11 +214,15 @@ def _rest(suggested: Suggested, answers: Sequence[RecordAnswer], shown: set[str]
     for one in whole:
         if one.name and one.name not in shown:
             small[one.name] = sum(each.share for each in whole if each.name == one.name)
-    below = all(one < WORTH_CHANGING for one in small.values())
-    each = f" of less than {WORTH_CHANGING:.0%}{' each' * (len(small) > 1)}" if below else ""
+    larger = [small.pop(name) for name in [one for one, part in small.items() if part >= WORTH_CHANGING]]
+    each = f" of less than {WORTH_CHANGING:.0%}{' each' * (len(small) > 1)}"
     unknown = 0.0 if "" in shown else sum(one.share for one in whole if not one.name)
     excluded = sum(one.share for one in suggested.records if one.apart)
-    parts = {f"{counted(len(small), 'record')}{each}": sum(small.values()), "not attributed": unknown}
+    parts = {
+        f"{len(larger)} more by --full": sum(larger),
+        f"{counted(len(small), 'record')}{each}": sum(small.values()),
+    }
+    parts["not attributed"] = unknown
     parts["excluded"] = excluded
     parts["lines that the profile does not show"] = share - sum(parts.values())
     yield from (f"{what}: {part:.1%}" for what, part in parts.items() if part >= LEAST_REST)

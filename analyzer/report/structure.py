@@ -64,7 +64,7 @@ def short_advice(one: StructuralAdvice, *, program: bool) -> str:
     """The change in one phrase: ``shard i_mmap_rwsem with i_mmap``; a ``program`` counts per thread."""
     first, *others = one.members
     names = listed(one.members, MOST_MEMBERS)
-    counters = f"make {names} {'per-thread counters' if others else 'a per-thread counter'}"
+    counters = f"per-thread counters for {names}" if others else f"make {first} a per-thread counter"
     return {
         StructureKind.SHARD: f"shard {first}{f' with {listed(others, MOST_MEMBERS)}' if others else ''}",
         StructureKind.PULL_IN: f"put what {first} points to into {one.type}",

@@ -92,9 +92,9 @@ def test_several_lines_as_json() -> None:
 ANSWER = """\
 c2c.txt on vmlinux (build-id c0ffee); changes are replayed on runs reconstructed from the samples
 
-   record   share of  what to do                   candidate  saves of contended loads  size  memory
+   record   share of  what to do                       name   saves of contended loads  size  memory
            contended                                          (80% interval)
-1  pool       100.0%  move used behind id          cjrcg      1.8% (1.2 to 1.9)          128    same
+1  pool       100.0%  move used behind id              cjrcg  1.8% (1.2 to 1.9)          128    same
                       or: make used a per-thread              not estimated
                       counter
 
