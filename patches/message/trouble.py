@@ -189,9 +189,8 @@ def _judged(candidate: Candidate, finding: Finding, title: str, profiled: Profil
     met = met or [(one.first, one.second) for one in separated(candidate.residuals)]
     unit = things(judgement, finding)
     means = "on a line that another CPU holds" if unit == "misses" else "line modified in another CPU's cache"
-    unsampled = "" if finding.stores or finding.stores_sampled else " without sampled stores"
-    machine = f"{profiled.machine}{unsampled}"
-    head = f"{_shared(title, met, written)} {unit.capitalize()} ({means}) in {machine}, without -> with"
+    means += "" if finding.stores or finding.stores_sampled else "; stores are known from the code, not sampled"
+    head = f"{_shared(title, met, written)} {unit.capitalize()} ({means}) in {profiled.machine}, without -> with"
     verb = "misses" if unit == "misses" else "contended"
     shown = pairs[: most - 1]
     rows = [_row_of(one, verb, profiled.members) for one in shown]
@@ -252,8 +251,7 @@ def users(name: str, members: Iterable[LineMember], *, writing: bool) -> list[st
         if writing and inferred and not member.lock:
             found[writer] += 1
         for one in member.functions:
-            stores = one.contended if member.lock and member.write_inferred else one.stores or bool(one.writes_inferred)
-            if count := stores if writing else one.contended:
+            if count := (one.stores or bool(one.writes_inferred)) if writing else one.contended:
                 found[one.name] += count
     return [function for function, _ in found.most_common()]
 
