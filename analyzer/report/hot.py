@@ -102,8 +102,8 @@ def _head(records: Sequence[RecordContention], elf: ElfIdentity, shown: ProfileS
     if recording := profile.recording:
         nodes = counted(len(set(recording.nodes)) or 1, "node")
         machine = f"{counted(len(recording.nodes), 'CPU')} on {nodes}"
-        counting = "all accesses counted in simulated caches, not sampled on hardware"
-        yield prose(f"{recording.on}, {machine}: {counting}", then="  ", columns=columns)
+        counting = "accesses counted in simulated caches, not sampled on hardware"
+        yield prose(f"recorded on {recording.on}, {machine}: {counting}", then="  ", columns=columns)
     for one in profile.remarks[:MOST_REMARKS]:
         yield prose(cut(one.text, MOST_REMARK), "remark: ", "  ", columns)
     more = len(profile.remarks) - MOST_REMARKS
@@ -119,8 +119,9 @@ def _table(records: Sequence[RecordContention], shown: ProfileSection, columns: 
     """The table: as many records as there is room for with the advice and the first writer whole, then the others."""
     widths = [int((columns - len(_FIGURES.format("", "")) - 4) * part) for part in _PARTS]
     if any(one.name and not one.apart for one in records):
-        yield from _row("share", "removable", _HEAD, widths, 1)
-        yield _FIGURES.format("", "by layout").rstrip()
+        first, *more = _row("share", "removable", _HEAD, widths, 2)
+        below = _FIGURES.format("", "by layout")
+        yield from (first, f"{below}{''.join(more)[len(below) :]}".rstrip())
     room = MOST_TABLE - 2 if most <= MOST_ROWS else MOST_CELL * len(records) * 2
     for count in range(most, 0, -1):
         rows = tuple(record_rows(records, shown, count))
