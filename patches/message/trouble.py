@@ -196,7 +196,13 @@ def _judged(candidate: Candidate, finding: Finding, title: str, profiled: Profil
     rows = [_row_of(one, verb, profiled.members) for one in shown]
     rest = round(judgement.saved) - sum(round(one.before) - round(one.after) for one in shown)
     if rows and rest:
-        rows.append(f"other pairs: {abs(rest):,} {'fewer' if rest > 0 else 'more'}")
+        worst = max(judgement.pairs, key=lambda one: one.after - one.before)
+        worse = (
+            f", first {worst.victim} after stores to {worst.writer}: {_figures(worst)}"
+            if worst.after > worst.before
+            else ""
+        )
+        rows.append(f"other pairs: {abs(rest):,} {'fewer' if rest > 0 else f'more{worse}'}")
     text = _table(f"{head} the change:".lstrip(), rows or [f"all pairs: {_figures(judgement)}"], most, "pairs")
     if not judgement.interval.low <= 0 <= judgement.interval.high:
         return text

@@ -209,6 +209,14 @@ def test_a_replayed_change_names_the_pairs_that_it_separates_and_what_remains(tm
     assert "\n---\nWorkload:\n  sh -c x\n\n src/cache.h |" in text
 
 
+def test_what_gets_worse_is_named_where_the_others_cost_more(tmp_path: Path) -> None:
+    better = judged(-0.5)
+    pairs = (*better.judgement.pairs[:1], JudgedPair("uses", "uses", true_sharing=True, before=3, after=40))
+    chosen = replace(better, judgement=replace(better.judgement, after=180, pairs=pairs))
+    text = message_of(tmp_path, chosen, finding(), ProfileOrigin())
+    assert "other pairs: 40 more, first uses after stores to uses: 3 -> 40" in flowing(text)
+
+
 def test_what_remains_on_another_line_of_the_record_is_not_of_this_change(tmp_path: Path) -> None:
     line = replace(finding(), members=(member("uses", "count", 30),), triage=LOCKING)
     assert "What remains" not in message_of(tmp_path, judged(-0.5), line, ProfileOrigin())
