@@ -196,7 +196,13 @@ def _judged(candidate: Candidate, finding: Finding, title: str, profiled: Profil
     rows = [_row_of(one, verb, profiled.members) for one in shown]
     rest = round(judgement.saved) - sum(round(one.before) - round(one.after) for one in shown)
     if rows and rest:
-        rows.append(f"other pairs: {abs(rest):,} {'fewer' if rest > 0 else 'more'}")
+        worst = max(judgement.pairs, key=lambda one: one.after - one.before)
+        worse = (
+            f", first {worst.victim} after stores to {worst.writer}: {_figures(worst)}"
+            if worst.after > worst.before
+            else ""
+        )
+        rows.append(f"other pairs: {abs(rest):,} {'fewer' if rest > 0 else f'more{worse}'}")
     text = _table(f"{head} the change:".lstrip(), rows or [f"all pairs: {_figures(judgement)}"], most, "pairs")
     if not judgement.interval.low <= 0 <= judgement.interval.high:
         return text
@@ -230,9 +236,18 @@ def _figures(one: JudgedPair | Judgement) -> str:
 
 def _row_of(one: JudgedPair, verb: str, members: Sequence[LineMember]) -> str:
     """A pair with its misses, who loads and who stores."""
-    sides = ("loads", users(one.victim, members, writing=False)), ("stores", users(one.writer, members, writing=True))
-    code = [f"{what} by {joined(names, _FUNCTIONS)}" for what, names in sides if names]
-    return "; ".join((f"{one.victim} {verb} after stores to {one.writer}: {_figures(one)}", *code))
+    misses = f"{one.victim} {verb} after stores to {one.writer}: {_figures(one)}"
+    return "; ".join((misses, *_by(one.victim, one.writer, members)))
+
+
+def _by(loaded: str, stored: str, members: Sequence[LineMember]) -> Iterator[str]:
+    """Who loads the one member, and who stores to the other, as far as it is known."""
+    for verb, names in (
+        ("loads", users(loaded, members, writing=False)),
+        ("stores", users(stored, members, writing=True)),
+    ):
+        if names:
+            yield f"{verb} by {joined(names, _FUNCTIONS)}"
 
 
 def users(name: str, members: Iterable[LineMember], *, writing: bool) -> list[str]:
@@ -273,22 +288,7 @@ def _members(finding: Finding, concerned: set[str]) -> Iterator[str]:
         counted = [f"{contended[top]:,} contended"] if contended[top] else []
         counted += [f"{stores:,} store{'s' * (stores != 1)}"] if stores else []
         doubt = " (?)" if any(one.doubted for one in ones) else ""
-        yield f"{top}{doubt}: {'; '.join(filter(None, (', '.join(counted), *_roles(ones))))}"
-
-
-def _roles(ones: Sequence[LineMember]) -> Iterator[str]:
-    """Which functions write, and which only read, in the order of their samples; else why somebody must write."""
-    calls = sorted((call for one in ones for call in one.functions), key=lambda call: -call.contended - call.stores)
-    names = dict.fromkeys(call.name for call in calls)
-    writers = dict.fromkeys(call.name for call in calls if call.stores or call.writes_inferred)
-    inferred = next((one.write_inferred for one in ones if one.write_inferred), "")
-    readers = [name for name in names if name not in writers]
-    if writers:
-        yield f"written by {listed(writers, _FUNCTIONS)}"
-    if readers:
-        yield f"{'used' if inferred and not writers else 'read'} by {listed(readers, _FUNCTIONS)}"
-    if inferred and not writers:
-        yield inferred
+        yield f"{top}{doubt}: {'; '.join(filter(None, (', '.join(counted), *_by(top, top, ones))))}"
 
 
 # The layout.

@@ -141,19 +141,19 @@ def test_the_message_says_who_reads_and_writes_what(tmp_path: Path) -> None:
     assert (
         "In struct cache, root shares a cache line with lock, which is written. The profile has 200 contended loads "
         "and 100 stores on the line, 50% of those of the profile: "
-        "root: 160 contended; read by look "
-        "lock: 40 contended, 100 stores; written by take "
-        "uses: 30 contended; read by count "
+        "root: 160 contended; loads by look "
+        "lock: 40 contended, 100 stores; loads by take; stores by take "
+        "uses: 30 contended; loads by count "
     ) in flowing(said)
 
 
 def test_where_no_store_was_sampled_the_code_tells_who_writes(tmp_path: Path) -> None:
     take = MemberFunction("take", 40, 0, writes_inferred="taking a lock writes it")
-    lock = LineMember("lock", 0, 0, 8, 40, 0, (take,), write_inferred="taking a lock writes it")
+    lock = LineMember("lock", 0, 0, 8, 40, 0, (take,), write_inferred="taking a lock writes it", lock=True)
     unsampled = replace(finding(), stores=0, members=(lock,))
     said = flowing(str(patched(tmp_path, line=unsampled).message))
     assert "has 200 contended loads and no stores (writers are known from the code) on the line" in said
-    assert "lock: 40 contended; written by take " in said
+    assert "lock: 40 contended; loads by take; stores by take " in said
 
 
 def test_pairs_that_meet_less_or_more_often_are_listed_and_counted(tmp_path: Path) -> None:
@@ -207,6 +207,19 @@ def test_a_replayed_change_names_the_pairs_that_it_separates_and_what_remains(tm
         "estimated by replaying the recorded accesses. What remains: lock contention on lock (84% of the line). "
     ) in flowing(text)
     assert "\n---\nWorkload:\n  sh -c x\n\n src/cache.h |" in text
+
+
+def test_what_gets_worse_is_named_where_the_others_cost_more(tmp_path: Path) -> None:
+    better = judged(-0.5)
+    pairs = (*better.judgement.pairs[:1], JudgedPair("uses", "uses", true_sharing=True, before=3, after=40))
+    chosen = replace(better, judgement=replace(better.judgement, after=180, pairs=pairs))
+    text = message_of(tmp_path, chosen, finding(), ProfileOrigin())
+    assert "other pairs: 40 more, first uses after stores to uses: 3 -> 40" in flowing(text)
+
+
+def test_what_remains_on_another_line_of_the_record_is_not_of_this_change(tmp_path: Path) -> None:
+    line = replace(finding(), members=(member("uses", "count", 30),), triage=LOCKING)
+    assert "What remains" not in message_of(tmp_path, judged(-0.5), line, ProfileOrigin())
 
 
 def test_an_interval_that_includes_0_comes_first(tmp_path: Path) -> None:
