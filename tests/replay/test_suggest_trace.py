@@ -140,7 +140,7 @@ def test_the_trace_beside_its_recording_is_replayed_and_one_elsewhere_is_named(e
     moved = place_of_trace(recording).rename(recording.with_name("elsewhere"))
     assert replays(example, recording, "--trace", moved) == (True, "")
     nowhere = (
-        f"linesmith: no replay of the trace: {place_of_trace(recording)}, the trace of {recording}, does not exist; "
+        f"linesmith: the trace is not replayed: {place_of_trace(recording)}, the trace of {recording}, does not exist; "
     )
     assert replays(example, recording) == (False, f"{nowhere}name it with --trace\n")
 
@@ -154,7 +154,8 @@ def test_another_trace_is_left_alone_and_refused_where_it_is_named(example: Path
     replayed, said = replays(example, recording)
     assert (replayed, said.count("\n")) == (False, 1)
     assert (
-        f"no replay of the trace: {place} is not the trace of {recording}: it belongs to another recording, or " in said
+        f"the trace is not replayed: {place} is not the trace of {recording}: it belongs to another recording, or "
+        in said
     )
     done = linesmith("suggest", example / "bench", recording, "--trace", place)
     assert (done.returncode, done.stdout) == (2, "")
