@@ -148,7 +148,7 @@ def test_a_name_means_one_change_whatever_else_is_offered(bench: Path, tmp_path:
     shown = linesmith("suggest", bench, profile, "--constraints", facts).stdout
     named = re.match(r"linesmith: takes candidate [a-z]{5} of `linesmith suggest`: (.*)\n", done.stderr)
     assert named
-    assert f": {named[1]} (" in shown
+    assert f": {named[1]}, candidate " in shown
     done = taken(bound[-1]["name"])
     assert (done.returncode, f"takes candidate {bound[-1]['name']} " in done.stderr) == (0, True)
     done = taken(free[0]["name"])

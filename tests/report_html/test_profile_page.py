@@ -46,8 +46,8 @@ def test_the_page_goes_from_what_lies_on_a_line_to_what_to_do(
 ) -> None:
     browser.open(page.as_uri())
     assert browser.texts("h2") == ["Overview", "Line 0: struct session_index", "Not checked", "Samples"]
-    (what,) = re.findall(r"^1  session_index: (.*)$", linesmith("suggest", *example).stdout, re.M)
-    assert browser.texts("[aria-labelledby=overview] .words")[0] == what == "move guard behind name (qlkgp)"
+    (what,) = re.findall(r"^1  session_index: (.*), candidate qlkgp$", linesmith("suggest", *example).stdout, re.M)
+    assert browser.texts("[aria-labelledby=overview] .words")[0] == what == "move guard behind name"
     assert browser.texts("section[aria-labelledby=line-0] > h3") == [
         "The object on its lines",
         "Who touches this line",
