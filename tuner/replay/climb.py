@@ -191,6 +191,8 @@ def _in_few_moves(target: ContendedRecord, made: Arrangement) -> Arrangement:
     stay = [atom for atom, part in enumerate(target.parts) if not part.name or atom in target.freedom.pinned]
     atoms = moved(made.order, stay)
     done = [move_in(target, atom, made.order) for atom in atoms]
+    if any(one.after == "" for one in done):
+        return made  # behind a member without a name, which no patch can say
     begun = [
         Move(MoveKind.ALIGN, target.parts[atom].members[0].name, align=align) for atom, align in made.aligned.items()
     ]
