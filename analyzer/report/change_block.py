@@ -81,7 +81,7 @@ def layout_rows(one: Numbered, suggested: Suggested) -> Iterator[Labelled]:
     yield "saves", candidate.judgement.refusal or saves
     stays = [part.rpartition(", which")[0] for part in finding.triage.sentence.split("; ") if _stays(part)]
     if stays:
-        remains = _OF_LINE.sub(rf": \1 of the misses of line {finding.rank}", "; ".join(stays))
+        remains = _OF_LINE.sub(r": \1 of the misses of its line", "; ".join(stays))
         yield "remains", f"{remains}; no order helps"
     yield from _costs(candidate)
     yield from labelled("next to", _next_to(candidate, finding, suggested.findings))

@@ -35,18 +35,18 @@ def chosen(*found: Contender, withheld: str = "") -> str:
 
 
 def test_that_is_recommended_which_saves_most_for_what_it_takes() -> None:
-    said = "Replayed, it saves 98 of 100 misses (-98.0%): 2 members move, a smaller change saves 10."
+    said = "Replayed, it saves 98 of 100 misses of the record (98.0%): 2 members move, a smaller change saves 10."
     assert chosen(judged(ONE, 30, 60), judged(TWO, 1, 1)) == said
     more = "a larger one 4 more, which is not worth what it takes"
-    said = f"Replayed, it saves 90 of 100 misses (-90.0%): one member moves, {more}."
+    said = f"Replayed, it saves 90 of 100 misses of the record (90.0%): one member moves, {more}."
     assert chosen(judged(ONE, 5, 5), judged(TWO, 3, 3)) == said
 
 
 def test_of_two_that_replay_cannot_tell_apart_the_smaller_wins() -> None:
     small, large = judged(ONE, 10, 30, 0, 10), judged(TWO, 0, 2, 28, 8)
-    assert chosen(large, small).startswith("Replayed, it saves 50 of 100 misses (-50.0%): one member moves")
+    assert chosen(large, small).startswith("Replayed, it saves 50 of 100 misses of the record (50.0%): one member moves")
     surely = judged(TWO, 2, 22, 0, 2)
-    assert chosen(surely, small).startswith("Replayed, it saves 74 of 100 misses (-74.0%): 2 members move")
+    assert chosen(surely, small).startswith("Replayed, it saves 74 of 100 misses of the record (74.0%): 2 members move")
 
 
 def test_memory_has_to_be_earned() -> None:
@@ -70,11 +70,11 @@ def test_memory_has_to_be_earned() -> None:
         ),
         (
             [judged(ONE, 45, 50, low=-0.12, high=0.03)],
-            "replayed, the best candidate saves 5 of 100 misses (-5.0%), with 80 % certainty -12.0% to +3.0%.",
+            "replayed, the best candidate saves 5 of 100 misses of the record (5.0%), perhaps none (80% interval -3.0% to 12.0%).",
         ),
         (
             [judged(ONE, 49, 50)],
-            "replayed, the best candidate saves 1 of 100 misses (-1.0%), too little for what it takes.",
+            "replayed, the best candidate saves 1 of 100 misses of the record (1.0%), too little for what it takes.",
         ),
     ],
 )

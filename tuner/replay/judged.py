@@ -279,7 +279,7 @@ def _with_memory(one: Contender) -> str:
 
 def _saved(one: Contender) -> str:
     judgement = one.candidate.judgement
-    return f"{judgement.saved:,.0f} of {judgement.before:,.0f} misses ({judgement.change:+.1%})"
+    return f"{judgement.saved:,.0f} of {judgement.before:,.0f} misses of the record ({-judgement.change:.1%})"
 
 
 def _declined(found: Sequence[Contender]) -> str:
@@ -289,5 +289,6 @@ def _declined(found: Sequence[Contender]) -> str:
     if judgement.change >= 0:
         return "Nothing is recommended: replayed, no candidate has fewer misses than the layout as it is."
     low, high = judgement.interval.low, judgement.interval.high
-    why = "too little for what it takes" if judgement.better else f"with 80 % certainty {low:+.1%} to {high:+.1%}"
+    interval = f"perhaps none (80% interval {-high:.1%} to {-low:.1%})"
+    why = "too little for what it takes" if judgement.better else interval
     return f"Nothing is recommended: replayed, the best candidate saves {_saved(best)}, {why}."
