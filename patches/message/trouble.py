@@ -39,6 +39,7 @@ _DECLARATION = 40
 _WRITES_IT = " writes it"
 # A path of somebody's machine; those of the system's folders are the same everywhere.
 _PRIVATE = re.compile(r"(?<![^\s'\"=:])/(?!(?:bin|sbin|lib|lib64|usr|etc|dev|proc|sys)/)(?:[^\s/'\"]+/)+")
+_OF_LINE = re.compile(r" \(\d+(?:\.\d+)?% of the line\)")
 # Clauses of a diagnosis about what no order of members changes.
 _STAYS = re.compile(r"(?:^|; )([^;]+?), which (?:moving members does not remove|no layout removes)")
 
@@ -219,7 +220,8 @@ def remains(candidate: Candidate, finding: Finding) -> str:
     met = pairs or {name for one in separated(candidate.residuals) for name in (one.first, one.second)}
     here = met & {one.top for one in finding.members} or not met or not finding.members
     stays = _STAYS.findall(finding.triage.sentence) if here else []
-    return f"What remains: {'; '.join(stays)}." if stays else ""
+    # The share is of the line as the profile has it, and so of another whole than what the change saves.
+    return f"What no layout removes: {_OF_LINE.sub('', '; '.join(stays))}." if stays else ""
 
 
 def bounds(found: Judgement) -> tuple[str, str]:

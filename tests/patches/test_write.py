@@ -204,7 +204,7 @@ def test_a_replayed_change_names_the_pairs_that_it_separates_and_what_remains(tm
         "name misses after stores to neighbour.word: 8 -> 5 "
         "other pairs: 9 fewer "
         "Move lock after name. This saves 8.0% of the misses of the profile (80% interval 4.0% to 10%): 80 of 1,000, "
-        "estimated by replaying the recorded accesses. What remains: lock contention on lock (84% of the line). "
+        "estimated by replaying the recorded accesses. What no layout removes: lock contention on lock. "
     ) in flowing(text)
     assert "\n---\nWorkload:\n  sh -c x\n\n src/cache.h |" in text
 
@@ -219,7 +219,7 @@ def test_what_gets_worse_is_named_where_the_others_cost_more(tmp_path: Path) -> 
 
 def test_what_remains_on_another_line_of_the_record_is_not_of_this_change(tmp_path: Path) -> None:
     line = replace(finding(), members=(member("uses", "count", 30),), triage=LOCKING)
-    assert "What remains" not in message_of(tmp_path, judged(-0.5), line, ProfileOrigin())
+    assert "What no layout" not in message_of(tmp_path, judged(-0.5), line, ProfileOrigin())
 
 
 def test_an_interval_that_includes_0_comes_first(tmp_path: Path) -> None:

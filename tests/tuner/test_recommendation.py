@@ -44,7 +44,7 @@ def test_that_is_recommended_which_saves_most_for_what_it_takes() -> None:
 
 def test_of_two_that_replay_cannot_tell_apart_the_smaller_wins() -> None:
     small, large = judged(ONE, 10, 30, 0, 10), judged(TWO, 0, 2, 28, 8)
-    assert chosen(large, small).startswith("Replayed, it saves 50 of 100 misses of the record (50.0%): one member moves")
+    assert chosen(large, small).startswith("Replayed, it saves 50 of 100 misses of the record (50.0%): one member")
     surely = judged(TWO, 2, 22, 0, 2)
     assert chosen(surely, small).startswith("Replayed, it saves 74 of 100 misses of the record (74.0%): 2 members move")
 
@@ -70,7 +70,10 @@ def test_memory_has_to_be_earned() -> None:
         ),
         (
             [judged(ONE, 45, 50, low=-0.12, high=0.03)],
-            "replayed, the best candidate saves 5 of 100 misses of the record (5.0%), perhaps none (80% interval -3.0% to 12.0%).",
+            (
+                "replayed, the best candidate saves 5 of 100 misses of the record (5.0%), perhaps none (80% interval "
+                "-3.0% to 12.0%)."
+            ),
         ),
         (
             [judged(ONE, 49, 50)],
