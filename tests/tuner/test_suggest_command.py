@@ -122,7 +122,7 @@ def test_the_recommended_candidate_is_the_one_that_patch_takes(example: Path, do
             ("bench", "bench.c2c", "--candidate", "bbbbb"),
             r"there is no candidate bbbbb here; .*candidates: [a-z]{5} \(",
         ),
-        (("bench", "bench.c2c", "--candidate", "99"), "so there is no --candidate 99; see `linesmith suggest`"),
+        (("bench", "bench.c2c", "--candidate", "99"), "so --candidate 99 does not exist; see `linesmith suggest`"),
         (("bench", "bench.c2c", "--candidate", "٣"), "neither the number"),
         (("bench", "bench.c2c", "--candidate", "9" * 5000), "neither the number"),
         (("bench", "bench.c2c", "--candidate", "0"), "neither the number"),

@@ -37,7 +37,7 @@ def test_its_patch_applies_and_tells_what_was_verified_and_leaves_the_tree(folde
     subprocess.run(("git", "apply", "--check", patch), cwd=folder / "tree", check=True)
     text = patch.read_text()
     assert "separate" in text.splitlines()[0]
-    assert "the debug information has these layouts" in " ".join(text.split())
+    assert "The layouts are those of the rebuilt debug information." in " ".join(text.split())
     assert sorted(path.name for path in (folder / "tree").iterdir()) == ["queue.c", "queue.h"]
 
 
