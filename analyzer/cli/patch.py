@@ -276,7 +276,10 @@ def survey(found: Explanation, tree: Tree, request: PatchRequest, *, dry_run: bo
     from linesmith.patches.edit.patch import as_it_is, declaring_file
 
     obstacles: list[LinesmithError] = []
-    for type_, layout in objects(found).items():
+    known = objects(found)
+    # Of a type that was named no other record can be the one that is changed.
+    named = {found.narrowed_to: known[found.narrowed_to]} if found.narrowed_to in known else known
+    for type_, layout in named.items():
         try:
             request.checking.configurations(tree, declaring_file(type_, layout, tree), request.cpus)
             if not dry_run:
