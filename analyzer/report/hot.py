@@ -30,7 +30,7 @@ LEAST_LEFT_OUT = 0.005
 MOST_PAIRS = 12
 MOST_REMARKS = 2
 # Lines of a row and of all rows together; characters of a remark, rows of the paragraph.
-MOST_CELL, MOST_TABLE, MOST_REMARK, MOST_PARAGRAPH = 6, 48, 180, 8
+MOST_CELL, MOST_TABLE, MOST_REMARK, MOST_PARAGRAPH = 6, 44, 180, 8
 # Memory that holds no known record.
 MOST_PLACES = 4
 # A recording with fewer misses in all, or with fewer for each access, has no contention.
