@@ -67,3 +67,10 @@ def paragraph(text: str, *, first: str = "", then: str = "") -> str:
     return textwrap.fill(
         text, WIDTH, initial_indent=first, subsequent_indent=then, break_long_words=False, break_on_hyphens=False
     )
+
+
+def per_cent(share: float, like: float | None = None) -> str:
+    """Two or three digits of a share in per cent, or as many decimals as those of ``like`` have."""
+    size = abs(share if like is None else like)
+    text = f"{100 * share:.{0 if size >= 0.1 else 1 if size >= 0.01 else 2}f}"
+    return text if text.strip("-0.") else "0"

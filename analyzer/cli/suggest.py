@@ -17,14 +17,11 @@ from linesmith.analyzer.cli.settings import is_given
 
 if TYPE_CHECKING:
     from linesmith.analyzer.cli.premises import PremiseOptions, ScanOptions
-    from linesmith.analyzer.model import Candidate, Profile, Sharded, StructuralAdvice
+    from linesmith.analyzer.model import Candidate, Sharded, StructuralAdvice
     from linesmith.analyzer.report.candidate import Proposed, Suggested
     from linesmith.analyzer.sharing.analysis import Explanation
     from linesmith.tuner.constraints.facts import Premises
     from linesmith.tuner.propose.candidates import Suggestion
-
-# Below so many contended accesses a profile is quiet.
-QUIET = 100
 
 
 @click.command()
@@ -136,23 +133,15 @@ def worthwhile(found: Explanation) -> Explanation:
 
     These are among the ``others``. Of a type that was named everything stays.
     """
-    from linesmith.analyzer.sharing.records import WORTH_CHANGING, shares_by_line
+    from linesmith.analyzer.sharing.records import WORTH_CHANGING, quiet, shares_by_line
 
     if found.narrowed_to:
         return found
-    shares, quiet = shares_by_line(found.records, found.findings), bool(_quiet(found.profile))
-    small = {one.rank for one in found.findings if quiet or shares.get(one.rank, one.share) < WORTH_CHANGING}
+    shares, nothing = shares_by_line(found.records, found.findings), quiet(found.records, found.profile)
+    small = {one.rank for one in found.findings if nothing or shares.get(one.rank, one.share) < WORTH_CHANGING}
     left = tuple(one for one in found.findings if one.rank not in small)
     little = tuple(one for one in found.findings if one.rank in small)
     return replace(found, findings=left, others=(*found.others, *little))
-
-
-def _quiet(profile: Profile) -> str:
-    """One sentence for a recording in which hardly anybody waits; empty for any other, and for pasted text."""
-    contended = sum(line.contended for line in profile.lines)
-    if contended >= QUIET or (profile.recording is None and profile.sampling is None):
-        return ""
-    return f"quiet: {contended:,} contended accesses in the whole profile; nothing to do."
 
 
 def offered(found: Explanation, premises: Premises, trace: Path | None) -> tuple[Suggestion, ...]:
@@ -189,6 +178,7 @@ def suggested(
 ) -> Suggested:
     """What can be done about each line, by moving members and otherwise; raises what a replay raises."""
     from linesmith.analyzer.report.candidate import Suggested
+    from linesmith.analyzer.sharing.records import quiet
 
     return Suggested(
         found.reading.identity,
@@ -201,7 +191,7 @@ def suggested(
         str(trace) if trace else "",
         found.records,
         narrowed_to=found.narrowed_to,
-        quiet=_quiet(found.profile),
+        quiet=quiet(found.records, found.profile),
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from math import gcd
 
-from linesmith.analyzer.base.text import listed
+from linesmith.analyzer.base.text import listed, per_cent
 from linesmith.analyzer.layouts.gaps import lines
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
@@ -25,7 +25,7 @@ from linesmith.analyzer.model import (
     SlabBasis,
     StepTable,
 )
-from linesmith.analyzer.report.candidate import MOST_PAIRS, Saving, figure, saved
+from linesmith.analyzer.report.candidate import MOST_PAIRS, Saving, saved
 from linesmith.analyzer.report.findings import count_range
 from linesmith.analyzer.report.prose import WIDTH, counted, cut, in_columns, prose, widest
 
@@ -53,7 +53,7 @@ def saved_words(saving: Saving | None, counted_as: str, whole: str) -> str:
         return "nothing is known"
     low, high = (f"{one}%" for one in saving.bounds)
     counts = f"{saving.before - saving.after:,.0f} of {saving.whole:,.0f}"
-    return f"{figure(saving.share)}% of the {counted_as} of the {whole} (80% interval {low} to {high}): {counts}"
+    return f"{per_cent(saving.share)}% of the {counted_as} of the {whole} (80% interval {low} to {high}): {counts}"
 
 
 def size_words(candidate: Candidate) -> str:

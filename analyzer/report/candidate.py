@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from linesmith.analyzer.base.text import listed
+from linesmith.analyzer.base.text import listed, per_cent
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import (
     Candidate,
@@ -133,19 +133,12 @@ class Saving:
     def __str__(self) -> str:
         """``0.65% (0.61 to 0.68)``."""
         low, high = self.bounds
-        return f"{figure(self.share)}% ({low} to {high})"
+        return f"{per_cent(self.share)}% ({low} to {high})"
 
     @property
     def bounds(self) -> tuple[str, str]:
         """Both ends of the interval in per cent, with the decimals of the value."""
-        return figure(self.interval.low, self.share), figure(self.interval.high, self.share)
-
-
-def figure(share: float, like: float | None = None) -> str:
-    """Two or three digits of a share in per cent, or as many decimals as those of ``like`` have."""
-    size = abs(share if like is None else like)
-    text = f"{100 * share:.{0 if size >= 0.1 else 1 if size >= 0.01 else 2}f}"
-    return text if text.strip("-0.") else "0"
+        return per_cent(self.interval.low, self.share), per_cent(self.interval.high, self.share)
 
 
 def saving(before: float, after: float, whole: float, change: Interval) -> Saving | None:

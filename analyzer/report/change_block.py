@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from linesmith.analyzer.base.text import listed
@@ -16,11 +15,9 @@ from linesmith.analyzer.report.layout import member_heat
 from linesmith.analyzer.report.prose import counted, prose
 from linesmith.analyzer.report.record_changes import RecordAnswer, RecordChange, reason_of
 from linesmith.analyzer.report.structure import tables
-from linesmith.analyzer.sharing.records import WORTH_CHANGING
+from linesmith.analyzer.sharing.records import WORTH_CHANGING, users_of
 
 LABEL = 10
-# How a function is named that must write a member though no store was sampled.
-WRITES_IT = " writes it"
 # Lines of the whole.
 MOST_LINES = 28
 MOST_PAIRS = 3
@@ -135,26 +132,10 @@ def _why(candidate: Candidate, findings: Sequence[Finding]) -> Iterator[str]:
 
 def _pair(victim: str, writer: str, counts: str, findings: Sequence[Finding]) -> str:
     """Who waits for whom, and where in the code."""
-    sides = ("stores", functions(writer, findings, writing=True)), ("loads", functions(victim, findings, writing=False))
+    members = [one for finding in findings for one in finding.members]
+    sides = ("stores", users_of(writer, members, writing=True)), ("loads", users_of(victim, members, writing=False))
     code = "; ".join(f"{verb} by {listed(names, MOST_FUNCTIONS)}" for verb, names in sides if names)
     return f"{victim} misses after stores to {writer}{f' ({code})' if code else ''}: {counts}"
-
-
-def functions(member: str, findings: Sequence[Finding], *, writing: bool) -> tuple[str, ...]:
-    """Who was sampled writing or using a member, most samples first; of a lock who takes it."""
-    found: Counter[str] = Counter()
-    for one in (one for finding in findings for one in finding.members if one.top == member or one.path == member):
-        if one.callers:
-            found.update({path.functions[0]: path.count for path in one.callers if path.functions})
-            continue
-        name, inferred, _ = one.write_inferred.partition(WRITES_IT)
-        if writing and inferred and not one.lock:
-            found[name] += 1
-        for by in one.functions:
-            stores = by.contended if one.lock and one.write_inferred else by.stores or bool(by.writes_inferred)
-            if count := stores if writing else by.contended:
-                found[by.name] += count
-    return tuple(name for name, _ in found.most_common())
 
 
 def _next_to(candidate: Candidate, finding: Finding, findings: Sequence[Finding]) -> Iterator[str]:

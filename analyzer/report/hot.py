@@ -20,7 +20,7 @@ from linesmith.analyzer.report.hot_words import members_that_meet, paragraph, wh
 from linesmith.analyzer.report.json_text import Json, fields_of, hexadecimal, json_text
 from linesmith.analyzer.report.prose import WIDTH, counted, cut, prose
 from linesmith.analyzer.sharing.accounts import accounts
-from linesmith.analyzer.sharing.records import RecordContention
+from linesmith.analyzer.sharing.records import RecordContention, quiet
 
 # Records with a smaller share are counted in one row.
 MOST_ROWS, LEAST_ROW = 12, 0.01
@@ -33,8 +33,6 @@ MOST_REMARKS = 2
 MOST_CELL, MOST_TABLE, MOST_REMARK, MOST_PARAGRAPH = 6, 44, 180, 8
 # Memory that holds no known record.
 MOST_PLACES = 4
-# A recording with fewer misses in all, or with fewer for each access, has no contention.
-QUIET_MISSES, QUIET_RATE = 100, 1e-4
 # Of the width that the figures leave, the parts of the other columns.
 _PARTS = (0.25, 0.36, 0.39)
 _HEAD = ("record: its memory", "members that meet, writers", "kind: what to do")
@@ -58,7 +56,7 @@ def render_table(
     """The records by their share; ``suggest`` are the words of the next command, to which ``--type`` is added."""
     columns = min(columns, WIDTH)
     blocks = ["\n".join(_head(records, elf, shown, columns))]
-    if sentence := quiet(records, shown):
+    if sentence := quiet(records, shown.profile):
         return f"{prose(sentence, columns=columns)}\n"
     blocks.append("\n".join(_table(records, shown, columns, most)))
     helped = max((one for one in records if one.movable), key=lambda one: one.removable.most, default=None)
@@ -73,21 +71,6 @@ def render_table(
     if first := helped or next((one for one in records if one.name and one.kinds and not one.apart), None):
         blocks.append(paragraph(first, unit(shown), columns, MOST_PARAGRAPH))
     return "\n\n".join(filter(None, blocks)) + "\n"
-
-
-def quiet(records: Sequence[RecordContention], shown: ProfileSection) -> str:
-    """One sentence where nobody waits; ``""`` for a profile with contention, and for a text that people paste."""
-    contended = sum(one.contended for one in records)
-    if (recording := shown.profile.recording) is not None:
-        accesses = dict(recording.counts).get("accesses", 0)
-        if (contended >= QUIET_MISSES and contended >= QUIET_RATE * accesses) or contended >= 0.01 * accesses:
-            return ""
-        of = f"of {accesses:,} accesses " if accesses else ""
-        return f"quiet: {contended:,.0f} {of}were misses after stores by other CPUs; nothing to do"
-    sampling = shown.profile.sampling
-    if sampling is None or contended >= QUIET_MISSES or contended >= 0.01 * sampling.samples:
-        return ""
-    return f"quiet: {contended:,.0f} of {sampling.samples:,} samples were contended loads; nothing to do"
 
 
 def _head(records: Sequence[RecordContention], elf: ElfIdentity, shown: ProfileSection, columns: int) -> Iterator[str]:

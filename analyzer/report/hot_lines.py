@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from linesmith.analyzer.attribution.by_object import apart_sentence
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import (
-    Agreement,
     ElfIdentity,
     Finding,
     LineMember,
@@ -181,20 +180,22 @@ def _samples(found: Sequence[Finding], shown: ProfileSection) -> str:
 
 def _rows(found: Sequence[Finding]) -> str:
     """Rows in equal rows out: how the accesses of all lines ended."""
-    counts: Counter[Outcome] = Counter()
-    for finding in found:
-        counts.update(dict(finding.outcomes))
-    parts = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(counts.items()))
-    return f"{counted(counts.total(), 'row')} on {counted(len(found), 'line')}: {parts}" if parts else ""
+    rows, parts = _tally(finding.outcomes for finding in found)
+    return f"{counted(rows, 'row')} on {counted(len(found), 'line')}: {parts}" if parts else ""
 
 
 def _agreements(found: Sequence[Finding]) -> str:
     """The same rows by what says what they met, where the profile is of this build."""
-    counts: Counter[Agreement] = Counter()
-    for finding in found:
-        counts.update(dict(finding.agreements))
-    parts = ", ".join(f"{count} {agreement}" for agreement, count in sorted(counts.items()))
+    _, parts = _tally(finding.agreements for finding in found)
     return f"by address and by instruction: {parts}" if parts else ""
+
+
+def _tally(groups: Iterable[Iterable[tuple[str, int]]]) -> tuple[int, str]:
+    """How many there are in all, and of each kind."""
+    counts: Counter[str] = Counter()
+    for group in groups:
+        counts.update(dict(group))
+    return counts.total(), ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
 
 
 def remark_rows(remarks: Sequence[Remark]) -> list[str]:

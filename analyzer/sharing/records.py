@@ -20,6 +20,7 @@ from linesmith.analyzer.model import (
     Bounds,
     CacheLine,
     Finding,
+    LineMember,
     ObjectArea,
     ObjectKind,
     Outcome,
@@ -33,11 +34,15 @@ from linesmith.analyzer.sharing.parts import OF_LINE
 KIND_SHARE, MOST_KINDS = 0.25, 2
 # What has less of the contention is not worth a change, nor one that removes less of it.
 WORTH_CHANGING, WORTH_MOVING = 0.01, 0.1
+# A recording with fewer misses in all, or with fewer for each access, has no contention.
+QUIET_MISSES, QUIET_RATE = 100, 1e-4
 # Variables of records up to this size (locks, counters, list heads) are called by their own name.
 _SMALL = 32
 # What stands behind a member of another object of the line, or of another variable on it.
 _OF_OTHER = " of "
 _OFFSET, _INDEX = "0x", re.compile(r"\[\d+\]")
+# How a function is named that must write a member though no store was sampled.
+WRITES_IT = " writes it"
 # What is behind the name of a variable of which there are several.
 _OF_CPU = re.compile(r" of CPU \d+\Z|\[\d+\]\Z|(?<=struct page) struct page\Z")
 _VARIABLES = (ObjectKind.GLOBAL, ObjectKind.PER_CPU)
@@ -131,6 +136,21 @@ def shares_by_line(records: Iterable[RecordContention], findings: Iterable[Findi
     by_rank = {finding.rank: one.share for one in named for finding in one.findings}
     shares = {one.rank: by_rank.get(one.rank, by_name.get(_name(one), 0.0)) for one in findings if not one.apart}
     return {rank: share for rank, share in shares.items() if share}
+
+
+def quiet(records: Iterable[RecordContention], profile: Profile) -> str:
+    """One sentence where nobody waits; ``""`` for a profile with contention, and for a text that people paste."""
+    contended = sum(one.contended for one in records)
+    if profile.recording is not None:
+        accesses = dict(profile.recording.counts).get("accesses", 0)
+        if (contended >= QUIET_MISSES and contended >= QUIET_RATE * accesses) or contended >= 0.01 * accesses:
+            return ""
+        of = f"of {accesses:,} accesses " if accesses else ""
+        return f"quiet: {contended:,.0f} {of}were misses after stores by other CPUs; nothing to do"
+    sampling = profile.sampling
+    if sampling is None or contended >= QUIET_MISSES or contended >= 0.01 * sampling.samples:
+        return ""
+    return f"quiet: {contended:,.0f} of {sampling.samples:,} samples were contended loads; nothing to do"
 
 
 def _waits(profile: Profile) -> Callable[[CacheLine], int]:
@@ -270,6 +290,28 @@ def _fixed(finding: Finding, layouts: Layouts | None) -> bool:
     if layouts is None or first is None or first.layout is None or first.outcome is not Outcome.RESOLVED:
         return False
     return first.phase == 0 and layouts.by_id(first.layout).size <= finding.bytes
+
+
+def users_of(name: str, members: Iterable[LineMember], *, writing: bool) -> tuple[str, ...]:
+    """The functions that write, or wait on, the member of that name or path, most samples first.
+
+    Where callers are known these are named. Where no store was sampled those write whose code does; of a lock nobody,
+    since who waits for it may only look at it.
+    """
+    found: Counter[str] = Counter()
+    for member in members:
+        if name not in (member.top, member.path):
+            continue
+        if member.callers:
+            found.update({path.functions[0]: path.count for path in member.callers if path.functions})
+            continue
+        writer, inferred, _ = member.write_inferred.partition(WRITES_IT)
+        if writing and inferred and not member.lock:
+            found[writer] += 1
+        for one in member.functions:
+            if count := (one.stores or bool(one.writes_inferred)) if writing else one.contended:
+                found[one.name] += count
+    return tuple(function for function, _ in found.most_common())
 
 
 def functions_of(found: Iterable[Finding], name: str, writes: bool) -> dict[str, int]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import gcd
 from pathlib import Path, PurePosixPath
 
-from linesmith.analyzer.base.text import listed, paragraph
+from linesmith.analyzer.base.text import listed, paragraph, per_cent
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Candidate,
@@ -28,6 +28,7 @@ from linesmith.analyzer.model import (
     SourceFact,
     SourceScan,
 )
+from linesmith.analyzer.sharing.records import users_of
 from linesmith.patches.edit.verify import Verification
 from linesmith.patches.matrix.evidence import paragraphs, summary, unchecked
 from linesmith.patches.message.trouble import (
@@ -36,9 +37,7 @@ from linesmith.patches.message.trouble import (
     is_judged,
     joined,
     separated,
-    share_words,
     things,
-    users,
 )
 from linesmith.patches.series.mails import repository
 from linesmith.patches.source.body import Remarks
@@ -144,7 +143,7 @@ def saving(found: Judgement, finding: Finding, *, exact: bool) -> str:
     basis = "the recorded accesses" if found.runs == 1 else f"{found.runs} runs reconstructed from the profile"
     layouts = "" if exact else " with the layouts of the ELF file"
     verb, (low, high) = "saves" if found.saved >= 0 else "adds", bounds(found)
-    share = f"{share_words(abs(found.saved) / found.whole)} of the {things(found, finding)} of the {finding.whole}"
+    share = f"{per_cent(abs(found.saved) / found.whole)}% of the {things(found, finding)} of the {finding.whole}"
     return (
         f"This {verb} {share} (80% interval {low} to {high}): {abs(found.saved):,.0f} of {found.whole:,.0f},"
         f" estimated by replaying {basis}{layouts}."
@@ -340,5 +339,5 @@ def _writers(name: str, finding: Finding) -> str:
     members = [one for one in finding.members if one.top == name]
     if (finding.objects and finding.objects[0].doubt) or not any(one.written for one in members):
         return ""
-    functions = users(name, members, writing=True)
+    functions = users_of(name, members, writing=True)
     return f" by {functions[0]}(){' etc.' * (len(functions) > 1)}" if functions else " often"

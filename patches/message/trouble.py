@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 import shlex
 import textwrap
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
-from linesmith.analyzer.base.text import listed, paragraph
+from linesmith.analyzer.base.text import listed, paragraph, per_cent
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Candidate,
@@ -27,6 +26,7 @@ from linesmith.analyzer.model import (
     Profile,
     Residual,
 )
+from linesmith.analyzer.sharing.records import users_of
 from linesmith.patches.edit.verify import Verification
 
 INDENT = "  "
@@ -35,8 +35,6 @@ _FUNCTIONS = 2
 _MEMBERS = 3
 _COMMAND = 1000
 _DECLARATION = 40
-# How a function is named that must write a member though no store was sampled.
-_WRITES_IT = " writes it"
 # A path of somebody's machine; those of the system's folders are the same everywhere.
 _PRIVATE = re.compile(r"(?<![^\s'\"=:])/(?!(?:bin|sbin|lib|lib64|usr|etc|dev|proc|sys)/)(?:[^\s/'\"]+/)+")
 _OF_LINE = re.compile(r" \(\d+(?:\.\d+)?% of the line\)")
@@ -84,12 +82,6 @@ def _public(command: str) -> str:
     return textwrap.shorten(_PRIVATE.sub("", " ".join(command.split())), _COMMAND, placeholder="...")
 
 
-def share_words(share: float) -> str:
-    """Two or three digits of a share, in per cent."""
-    size = abs(share)
-    return f"{share:.{0 if size >= 0.1 else 1 if size >= 0.01 else 2}%}"
-
-
 def separated(residuals: Sequence[Residual]) -> list[Residual]:
     """The pairs of direct members that meet less often than before on lines of the smallest size, each once."""
     size = min((one.line_bytes for one in residuals), default=0)
@@ -129,7 +121,7 @@ def trouble(candidate: Candidate, finding: Finding, title: str, profiled: Profil
     counted = f"{finding.contended:,} contended loads and {stores} on the line"
     if finding.simulated:
         counted = f"{finding.contended:,} accesses that find the line modified in another CPU's cache (contended)"
-    of = f"{share_words(finding.share)} of those of the {finding.whole}"
+    of = f"{per_cent(finding.share)}% of those of the {finding.whole}"
     machine = f"{profiled.machine[:1].upper()}{profiled.machine[1:]}"
     rows = list(_members(finding, {name for pair in met for name in pair}))
     head = f"{_shared(title, met, written)} {machine} has {counted}, {of}{':' if rows else '.'}".lstrip()
@@ -229,7 +221,8 @@ def bounds(found: Judgement) -> tuple[str, str]:
     sign = 1 if found.saved < 0 else -1
     part = found.before / found.whole
     low, high = sorted(sign * part * end for end in (found.interval.low, found.interval.high))
-    return share_words(low), share_words(high)
+    like = part * found.saved / found.before if found.before else 0.0
+    return f"{per_cent(low, like)}%", f"{per_cent(high, like)}%"
 
 
 def _figures(one: JudgedPair | Judgement) -> str:
@@ -245,32 +238,11 @@ def _row_of(one: JudgedPair, verb: str, members: Sequence[LineMember]) -> str:
 def _by(loaded: str, stored: str, members: Sequence[LineMember]) -> Iterator[str]:
     """Who loads the one member, and who stores to the other, as far as it is known."""
     for verb, names in (
-        ("loads", users(loaded, members, writing=False)),
-        ("stores", users(stored, members, writing=True)),
+        ("loads", users_of(loaded, members, writing=False)),
+        ("stores", users_of(stored, members, writing=True)),
     ):
         if names:
             yield f"{verb} by {joined(names, _FUNCTIONS)}"
-
-
-def users(name: str, members: Iterable[LineMember], *, writing: bool) -> list[str]:
-    """The functions that write, or use, a member, those with most samples first; of a lock who takes it.
-
-    Where no store was sampled these are the functions whose code writes it.
-    """
-    found: Counter[str] = Counter()
-    for member in members:
-        if name not in (member.top, member.path):
-            continue
-        if member.callers:
-            found.update({path.functions[0]: path.count for path in member.callers if path.functions})
-            continue
-        writer, inferred, _ = member.write_inferred.partition(_WRITES_IT)
-        if writing and inferred and not member.lock:
-            found[writer] += 1
-        for one in member.functions:
-            if count := (one.stores or bool(one.writes_inferred)) if writing else one.contended:
-                found[one.name] += count
-    return [function for function, _ in found.most_common()]
 
 
 # Without a replay.

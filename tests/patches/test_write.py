@@ -203,7 +203,7 @@ def test_a_replayed_change_names_the_pairs_that_it_separates_and_what_remains(tm
         "name misses after stores to lock: 9 -> 5; stores by take and drop "
         "name misses after stores to neighbour.word: 8 -> 5 "
         "other pairs: 9 fewer "
-        "Move lock after name. This saves 8.0% of the misses of the profile (80% interval 4.0% to 10%): 80 of 1,000, "
+        "Move lock after name. This saves 8.0% of the misses of the profile (80% interval 4.0% to 10.0%): 80 of 1,000, "
         "estimated by replaying the recorded accesses. What no layout removes: lock contention on lock. "
     ) in flowing(text)
     assert "\n---\nWorkload:\n  sh -c x\n\n src/cache.h |" in text
@@ -227,7 +227,7 @@ def test_an_interval_that_includes_0_comes_first(tmp_path: Path) -> None:
     chosen = replace(chosen, judgement=replace(chosen.judgement, interval=Interval(-0.5, 0.1)))
     text = message_of(tmp_path, chosen, finding(), ProfileOrigin())
     assert text.split("\n\n")[1] == (
-        "Not distinguishable from no change (80% interval -2.0% to 10% of the\ncontended loads)."
+        "Not distinguishable from no change (80% interval -2.0% to 10.0% of the\ncontended loads)."
     )
     assert "root contended after stores to lock: 64 -> 0" in text
 

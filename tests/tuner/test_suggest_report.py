@@ -30,9 +30,8 @@ from linesmith.analyzer.model import (
 )
 from linesmith.analyzer.report import suggest
 from linesmith.analyzer.report.candidate import Proposed, short_change
-from linesmith.analyzer.report.change_block import functions
 from linesmith.analyzer.report.layout import excerpt, member_heat
-from linesmith.analyzer.sharing.records import RecordContention
+from linesmith.analyzer.sharing.records import RecordContention, users_of
 from linesmith.tuner.propose.notes import IN_THE_SOURCE
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -134,9 +133,10 @@ def test_what_was_not_checked_is_named_with_the_command_that_checks_it() -> None
 def test_who_must_store_is_named_though_no_store_was_sampled() -> None:
     used = replace(hot("used", 24, 8, reads=5), write_inferred="pool_take writes it")
     lock = replace(hot("limit", 16, 8, reads=9), lock=True, write_inferred="taking or releasing a lock writes it")
-    found = [finding(POOL, [used, lock])]
-    assert functions("used", found, writing=True)[0] == "pool_take"
-    assert functions("limit", found, writing=True) == functions("limit", found, writing=False)
+    assert users_of("used", [used, lock], writing=True)[0] == "pool_take"
+    # Whoever waits for a lock may only look at it.
+    assert users_of("limit", [used, lock], writing=True) == ()
+    assert users_of("limit", [used, lock], writing=False) != ()
 
 
 def test_a_candidate_in_full() -> None:

@@ -29,7 +29,6 @@ from linesmith.analyzer.report.run import (
     verdict_rows,
 )
 from linesmith.analyzer.sharing.accounts import accounts, type_of
-from linesmith.analyzer.sharing.records import contention_by_record
 
 MOST_REMARKS = 40
 MOST_HEADING = 3
@@ -38,7 +37,6 @@ MOST_HEADING = 3
 def render_profile(suggested: Suggested, part: ProfileSection, unchecked: Sequence[str]) -> str:
     """The page of a profile; ``unchecked`` are sentences on what the caller did not give."""
     profile, findings = part.profile, suggested.findings
-    records = contention_by_record(findings, profile, suggested.layouts)
     shown, untold = examples(findings)
     ranks = {finding.rank for finding, _ in shown}
     # A line with a recommendation always has a section.
@@ -51,7 +49,7 @@ def render_profile(suggested: Suggested, part: ProfileSection, unchecked: Sequen
         "facts": tuple(_facts(suggested, part)),
         "head": [one.replace("\n", " ") for one in table_head(suggested)[1:]],
         "records": tuple(_record_rows(suggested, ranks)),
-        "shares": tuple(record_rows(records, part)),
+        "shares": tuple(record_rows(suggested.records, part)),
         "sections": tuple(
             finding_section(finding, alike, numbered.get(finding.rank, ()), suggested, profile)
             for finding, alike in (*shown, *more)
