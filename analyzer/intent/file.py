@@ -1,51 +1,31 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Writes intents as ``linesmith.toml`` has them, and changes the text of such a file.
+"""Writes intents as ``linesmith.toml`` has them, and adds them to such a file.
 
-What is read back is equal. Types are added behind the end, and other figures and names are put in; comments, order and
-every other character stay as they are. The file of a user is replaced as a whole or not at all.
+What is read back is equal. Types are added behind the end; every other character stays as it is. The file of a user is
+replaced as a whole or not at all.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from linesmith.analyzer.base import files
 from linesmith.analyzer.base.errors import IntentError, OutputError
 from linesmith.analyzer.base.files import read_regular
 from linesmith.analyzer.base.text import is_unseen
-from linesmith.analyzer.base.toml import KeyPath, Statement, statements, toml_of
 from linesmith.analyzer.intent.reading import MOST_BYTES, intent_in
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Intent, LintChoice, SizeBudget, TypeIntent
+from linesmith.analyzer.model import CACHE_LINE_BYTES, SizeBudget, TypeIntent
 
 _WIDTH = 100
 _INDENT = "    "
 _LAST_OF_FOUR_DIGITS = 0xFFFF
 
-ReplacementValue = int | str | tuple[str, ...]
-Value = str | int | float | date | Sequence[str] | None
+Value = str | int | float | Sequence[str] | None
 
 
-def written(intent: Intent) -> str:
-    """The whole of a file, with an empty line between tables."""
-    tables = []
-    if intent.lint != LintChoice():
-        choice = intent.lint
-        tables.append(_table("[lint]", {"select": choice.select, "ignore": choice.ignore, "types": choice.types}))
-    tables += map(_written_type, intent.types)
-    for one in intent.suppressions:
-        values: dict[str, Value] = {"rule": one.rule, "type": one.record}
-        values |= {"member": "" if one.member == "*" else one.member, "reason": one.reason, "expires": one.expires}
-        tables.append(_table("[[suppress]]", values))
-    return "\n".join(tables)
-
-
-def _written_type(intent: TypeIntent) -> str:
-    """The ``[[type]]`` of one intent with the tables in it."""
+def written(intent: TypeIntent) -> str:
+    """The ``[[type]]`` of an intent with the tables in it, an empty line between them."""
     values: dict[str, Value] = {
         "name": intent.record,
         "reason": intent.reason,
@@ -87,8 +67,6 @@ def _spelt(key: str, value: Value) -> str:
         return _quoted(value)
     if isinstance(value, int | float):
         return repr(value)
-    if isinstance(value, date):
-        return value.isoformat()
     items = [_quoted(one) for one in value or ()]
     whole = f"[{', '.join(items)}]"
     if len(key) + len(whole) + 3 <= _WIDTH:
@@ -112,111 +90,45 @@ def _quoted(text: str) -> str:
     return f'"{"".join(signs)}"'
 
 
-def add_to(path: Path, wanted: Sequence[TypeIntent]) -> None:
-    """Add the types to the file at ``path``, or make it; what it has stays to the byte.
+def add_to(path: Path, wanted: TypeIntent) -> None:
+    """Add the type to the file at ``path``, or make it; what it has stays to the byte, and its mode.
 
-    Raises ``IntentError`` where it is no intent file or has an entry for one of the types, ``OutputError``.
+    Raises ``IntentError`` where it is no intent file or has an entry for the type, ``OutputError``.
     """
     known = read_regular(path, MOST_BYTES) if path.exists() or path.is_symlink() else b""
     try:
         text = known.decode()
     except UnicodeDecodeError:
         raise IntentError(f"{path} is not valid UTF-8; save it as UTF-8, or name another file") from None
-    put(path, _added(text, wanted, str(path)))
-
-
-def put(path: Path, text: str) -> None:
-    """Make ``text`` the whole of the file at ``path``, which keeps its mode; raises ``OutputError``."""
+    added = _added(text, wanted, str(path))
     try:
-        files.replace_file(path, text.encode())
+        files.replace_file(path, added.encode())
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror}; name another file") from None
 
 
-def _added(text: str, wanted: Sequence[TypeIntent], shown: str) -> str:
-    """``text``, that of the file called ``shown``, with the types behind it.
+def _added(text: str, wanted: TypeIntent, shown: str) -> str:
+    """``text``, that of the file called ``shown``, with the type behind it.
 
-    Raises ``IntentError`` where the text is no intent file, or already says what is wanted of one of the types in the
-    same configuration.
+    Raises ``IntentError`` where the text is no intent file, or already says what is wanted of the type in the same
+    configuration.
     """
     known = intent_in(text, shown)
-    for one, other in ((new, old) for new in wanted for old in known.of(new.record)):
-        if set(one.configuration) == set(other.configuration):
-            line = other.place.rpartition(":")[2]
+    for one in known.of(wanted.record):
+        if set(one.configuration) == set(wanted.configuration):
             raise IntentError(
-                f"{shown}:{line}: {one.record} has an entry, which is not changed; write the new one to another file"
-                " with -o, and merge by hand"
+                f"{shown}:{one.place.rpartition(':')[2]}: {wanted.record} has an entry, which is not changed; write the"
+                " new one to another file with -o, and merge by hand"
             )
     ending = "" if not text or text.endswith("\n") else "\n"
     parting = "\n" if text.strip() else ""
-    result = f"{text}{ending}{parting}" + "\n".join(map(_written_type, wanted))
+    result = f"{text}{ending}{parting}{written(wanted)}"
     # What a file says in inline tables cannot be gone on with behind its end.
     refusal, remedy = f"{shown}: cannot append to it", "write each type as a table `[[type]]` there"
     try:
         count = len(intent_in(result, shown).types)
     except IntentError as error:
         raise IntentError(f"{refusal} ({error}); {remedy}") from None
-    if count != len(known.types) + len(wanted):
+    if count != len(known.types) + 1:
         raise IntentError(f"{refusal}; {remedy}")
     return result
-
-
-@dataclass(frozen=True, slots=True)
-class Rewrite:
-    """What the key at ``path`` is to say from now on: ``("type", 0, "budget", "bytes")``."""
-
-    path: KeyPath
-    value: ReplacementValue
-
-
-@dataclass(frozen=True, slots=True)
-class Rewritten:
-    """The new text, and what has to be changed by hand: names without their comments, keys in inline tables."""
-
-    text: str
-    left: tuple[Rewrite, ...] = ()
-
-
-def rewritten(text: str, rewrites: Iterable[Rewrite], shown: str) -> Rewritten:
-    """The text of the file called ``shown`` with the rewrites in it; raises ``IntentError`` where it is none."""
-    intent_in(text, shown)
-    places = {one.path: one for one in statements(text)}
-    spans = {one: _span(text, places, one) for one in rewrites}
-    # Limits of a group whose members stay as they are stay, too: they were measured on other members.
-    unchanged = {one.path[:-1] for one, span in spans.items() if span is None and one.path[-1] == "members"}
-    done = {one: span for one, span in spans.items() if span is not None and one.path[:-1] not in unchanged}
-    result = text
-    for one, (begin, end) in sorted(done.items(), key=lambda item: item[1], reverse=True):
-        result = f"{result[:begin]}{_spelt(str(one.path[-1]), one.value)}{result[end:]}"
-    if not _is_said(result, done, shown):
-        raise IntentError(f"{shown}: cannot be updated automatically; edit it by hand, see --check")
-    return Rewritten(result, tuple(one for one in spans if one not in done))
-
-
-def _span(text: str, places: Mapping[KeyPath, Statement], one: Rewrite) -> tuple[int, int] | None:
-    """Where the value stands that is to be replaced; ``None`` where more than it would be lost."""
-    found = places.get(one.path)
-    if found is not None and found.value is not None:
-        return None if "#" in text[slice(*found.value)] else found.value
-    table = places.get(one.path[:-1])
-    if table is None or table.value is None or not isinstance(one.value, int):
-        return None
-    key = rf"(?<![\w-]){re.escape(str(one.path[-1]))}[ \t]*=[ \t]*([\d_]+)"
-    inside = re.compile(key).search(text, table.start, table.end)
-    return inside.span(1) if inside else None
-
-
-def _is_said(text: str, done: Iterable[Rewrite], shown: str) -> bool:
-    """Whether what is read back is what was meant."""
-    try:
-        intent_in(text, shown)
-        values = toml_of(text, shown).values
-        for one in done:
-            said: Any = values
-            for part in one.path:
-                said = said[part]
-            if said != (list(one.value) if isinstance(one.value, tuple) else one.value):
-                return False
-    except (IntentError, ValueError, LookupError, TypeError):
-        return False
-    return True

@@ -14,9 +14,18 @@ from fnmatch import fnmatchcase
 from typing import TypeVar
 
 from linesmith.analyzer.base.text import listed
-from linesmith.analyzer.intent.check import STALE, unknown_members, unknown_types
+from linesmith.analyzer.intent.check import (
+    STALE,
+    applies,
+    contradictions,
+    impossible,
+    undecided,
+    unknown_members,
+    unknown_types,
+)
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.lint.pairs import Pair
+from linesmith.analyzer.lint.accepted import misnamed
+from linesmith.analyzer.lint.pairs import Pair, of_one
 from linesmith.analyzer.lint.renames import Names, RecordsRenamed, Renamed, joined_pairs, renamed, with_new_names
 from linesmith.analyzer.lint.rules.catalogue import RULES, LintedBuild, LintedRecord, RecordVersion, Rule, rule
 from linesmith.analyzer.model import (
@@ -33,7 +42,7 @@ from linesmith.analyzer.model import (
 
 _MOST_NAMED = 8
 _LINE = re.compile(r":\d+$")
-_FOLLOWING = "write the new name into the entry, or run `linesmith intent NEW --update --base OLD` with both builds"
+_FOLLOWING = "write the new name into the entry"
 ALL = "all"
 _SIGNS = "*?["
 
@@ -238,3 +247,27 @@ def _exactness(word: str, name: str) -> int:
     if word == ALL:
         return 1
     return 2 if any(sign in word for sign in _SIGNS) and fnmatchcase(name, word) else 0
+
+
+def checked(intent: Intent, head: str, build: LintedBuild, configuration: frozenset[str] | None) -> LintReport:
+    """What is wrong with the intents themselves, and what the build called ``head`` breaks of them.
+
+    Those of another configuration are left out; where it is not known, a remark tells which.
+    """
+    holding = tuple(filter(applies(configuration), intent.types))
+    layouts = build.layouts
+    unknown = (*unknown_types(holding, layouts), *misnamed(intent.suppressions, layouts))
+    wrong = (*contradictions(intent), *unknown, *impossible(holding, layouts))
+    names = dict.fromkeys(one.record for one in holding if layouts.variants(one.record))
+    found = of_one(layouts, tuple(names)) if names else None
+    linted = Linted(head, build, found.pairs if found else ())
+    rules = tuple(rule for rule in RULES if rule.of_intent)
+    broken = lint(linted, Policy(rules, lambda *_: "", intent, applies(configuration)))
+    return LintReport(
+        head,
+        violations=tuple(sorted((*wrong, *broken.violations), key=lambda one: one.order)),
+        compared=len(names),
+        watched=broken.watched,
+        rules=broken.rules,
+        remarks=undecided(intent, configuration),
+    )

@@ -12,7 +12,7 @@ from hand_made import finding, held, hot, meeting, scalar, struct, table
 from linesmith.analyzer.intent.entry import Grounds, budget, entry, separated_between, separated_by, usage
 from linesmith.analyzer.intent.file import written
 from linesmith.analyzer.intent.reading import intent_in
-from linesmith.analyzer.model import ConflictPair, Finding, Intent, Isolation, Layout, LineMember, SizeBudget
+from linesmith.analyzer.model import ConflictPair, Finding, Isolation, Layout, LineMember, SizeBudget
 from linesmith.analyzer.slab.allocation import Kernel, own_cache
 from linesmith.tuner.propose.candidates import answers
 
@@ -175,7 +175,7 @@ def test_doubts_of_several_lines_are_told_once() -> None:
 
 def test_a_hostile_name_of_a_profile_can_be_read_again() -> None:
     made = entry(grounds(profile='a"\n[[type]]\x1b[2J\udc80\\'))
-    (read,) = intent_in(written(Intent(types=(made,)))).types
+    (read,) = intent_in(written(made)).types
     assert replace(read, place="") == made
 
 

@@ -15,8 +15,18 @@ from hypothesis import strategies as st
 
 from linesmith.analyzer.base.errors import IntentError
 from linesmith.analyzer.base.toml import statements
+from linesmith.analyzer.intent.check import applies, symbols_in, undecided
 from linesmith.analyzer.intent.reading import FILE_NAME, intent_in, intent_of_tree
-from linesmith.analyzer.model import NO_INTENT, Isolation, LintChoice, MemberGroup, SizeBudget, Suppression, TypeIntent
+from linesmith.analyzer.model import (
+    NO_INTENT,
+    Intent,
+    Isolation,
+    LintChoice,
+    MemberGroup,
+    SizeBudget,
+    Suppression,
+    TypeIntent,
+)
 
 SOURCES = Path(__file__).with_name("sources")
 
@@ -137,3 +147,35 @@ def test_any_text_is_read_or_refused_in_a_sentence(text: str) -> None:
     except IntentError as error:
         refusal = str(error)
     assert not refusal or refusal.startswith("linesmith.toml:")
+
+
+def wanted(*conditions: str) -> TypeIntent:
+    return TypeIntent("inode", "path walk", configuration=conditions, place="linesmith.toml:3")
+
+
+@pytest.mark.parametrize(
+    ("conditions", "held"),
+    [
+        ((), True),
+        (("CONFIG_SMP",), True),
+        (("!CONFIG_SMP",), False),
+        (("CONFIG_SMP", "CONFIG_NUMA"), False),
+        (("CONFIG_SMP", "!CONFIG_NUMA"), True),
+        (("CONFIG_MODULE", "CONFIG_EMPTY", "CONFIG_HEX"), True),
+        (("!CONFIG_NO", "!CONFIG_OFF"), True),
+    ],
+)
+def test_an_intent_holds_where_all_its_conditions_do(conditions: tuple[str, ...], held: bool) -> None:
+    text = '# CONFIG_OFF is not set\nCONFIG_SMP=y\nCONFIG_MODULE=m\nCONFIG_EMPTY=""\nCONFIG_NO=n\nCONFIG_HEX=0x1000\n'
+    assert applies(symbols_in(text))(wanted(*conditions)) is held
+
+
+def test_without_a_configuration_only_what_always_holds_does_and_the_rest_is_told() -> None:
+    intent = Intent("linesmith.toml", (wanted(), wanted("CONFIG_SMP", "!CONFIG_NUMA")))
+    assert [applies(None)(one) for one in intent.types] == [True, False]
+    (said,) = undecided(intent, None)
+    assert said == (
+        "linesmith.toml:3: the entry of inode for CONFIG_SMP is set and CONFIG_NUMA is not set was not checked,"
+        " because the configuration of the build is not known; give --kconfig"
+    )
+    assert undecided(intent, frozenset()) == ()
