@@ -3,17 +3,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 import click
 
 from linesmith.analyzer.base.errors import DeadlinePassed, LinesmithError
 from linesmith.analyzer.base.text import visible
-from linesmith.analyzer.cli.group import LazyGroup, interruptible, seldom_collected, sentence, show_version
+from linesmith.analyzer.cli.group import LazyGroup, interruptible, seldom_collected, sentence
 
-# In which a shell asks for completion; click makes its name of the program's.
-_COMPLETE_VARIABLE = "_LINESMITH_COMPLETE"
 GROUPS = {
     "look": ("layout", "diff", "access", "slab", "index"),
     "find": ("record", "snapshot", "hot", "compare", "suggest"),
@@ -31,14 +28,7 @@ GROUPS = {
     invoke_without_command=True,
     subcommand_metavar="COMMAND [ARGS]...",
 )
-@click.option(
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=show_version,
-    help="Show the version and what this installation was built with.",
-)
+@click.version_option(package_name="linesmith", help="Show the version.")
 @click.pass_context
 def linesmith(context: click.Context) -> None:
     """Find struct members that share a cache line, propose the smallest change, write the patch and measure it."""
@@ -51,10 +41,6 @@ def main() -> None:
     """Run the command; every expected failure ends in one sentence and exit status 2, a passed deadline in 1."""
     try:
         with interruptible(), seldom_collected():
-            if _COMPLETE_VARIABLE in os.environ:
-                from linesmith.analyzer.cli.completion import register
-
-                register()
             status = linesmith(standalone_mode=False)
     except click.exceptions.Abort:
         sys.exit(130)

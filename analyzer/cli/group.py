@@ -15,13 +15,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from importlib import import_module
-from pathlib import Path
 from types import FrameType
 
 import click
 from click.core import ParameterSource
 
-from linesmith.analyzer.base.errors import NothingToSuggest, ToolMissing
+from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.cli.names import complete_names
 from linesmith.analyzer.cli.output import loudness_options
@@ -29,17 +28,8 @@ from linesmith.analyzer.cli.settings import origin_in_files, settle
 
 # So many new values, about 10 MB, come together before Python looks for circles among them; its default is 700.
 YOUNG_VALUES = 50_000
-_FOR_PATHS = {
-    "does not exist": "give an existing path",
-    "is a directory": "give the path of a file",
-    "is a file": "give the path of a directory",
-    "is not readable": "give a path with read permission",
-    "is not writable": "give a path with write permission",
-}
 # A sentence that has this says the next step already.
 _STEP = ";"
-# Commands that a message lists.
-_FEW = 6
 _NO_NUMBER = re.compile(r"is not a valid (integer|float)( range)?")
 
 
@@ -76,16 +66,10 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, but for a word that is no command: it may be a file, or nearly a command."""
-        name = args[0]
-        if name not in self.list_commands(ctx) and not name.startswith("-") and not ctx.resilient_parsing:
-            if name == "help":
-                command = args[1] if args[1:] and args[1] in self.list_commands(ctx) else "COMMAND"
-                raise click.UsageError(f"help follows the command; as in: linesmith {command} --help", ctx)
-            if Path(name).is_file():
-                step = "a file follows the command, as in: linesmith layout ELF"
-                raise click.UsageError(f"there is no command {name}; {step}", ctx)
-            raise no_command(name, self.list_commands(ctx), ctx)
+        """As click does, with the nearest command where a word is none."""
+        known = self.list_commands(ctx)
+        if args[0] not in known and not args[0].startswith("-") and not ctx.resilient_parsing:
+            raise no_command(args[0], known, ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -119,38 +103,6 @@ def _answering(callback: Callable[..., object]) -> Callable[..., object]:
             return 0
 
     return answered
-
-
-def show_version(context: click.Context, _: click.Parameter, given: bool) -> None:
-    """Callback of the option: print the facts and end."""
-    if given and not context.resilient_parsing:
-        click.echo("\n".join(facts()))
-        context.exit()
-
-
-def facts() -> Iterator[str]:
-    """The release first, then a line for each part."""
-    import platform
-    from importlib.metadata import version
-
-    from linesmith.analyzer.layouts.dwarf import core_versions
-    from linesmith.analyzer.layouts.store import FORMAT
-    from linesmith.patches.scan.program import program, release
-    from linesmith.plugins.machines.user import plugin_file
-
-    def or_absent(state: Callable[[], str]) -> str:
-        try:
-            return state()
-        except ToolMissing:
-            return "not part of this installation"
-
-    compiler, libdw, capstone = core_versions()
-    yield f"linesmith, version {version('linesmith')}"
-    yield f"native core: {compiler}, libdw {libdw}, capstone {capstone}"
-    yield f"source scan: {or_absent(lambda: release(program()))}"
-    yield f"plugin for QEMU: {or_absent(lambda: 'installed' if plugin_file() else '')}"
-    yield f"Python: {platform.python_version()} on {platform.machine()}"
-    yield f"index format: {FORMAT.decode()}"
 
 
 # How the process runs.
@@ -199,14 +151,22 @@ def sentence(error: click.ClickException) -> str:
     context = error.ctx if isinstance(error, click.UsageError) else None
     if context is None:
         return f"linesmith: {_clause(error.format_message())}".replace("\n", " ")
+    usage = f"usage: {context.command_path} {' '.join(context.command.collect_usage_pieces(context))}"
     if isinstance(error, click.MissingParameter) and error.param is not None:
-        said, step = f"{_called(error.param, context)} is missing", _how_to_give(error.param, context)
+        called = _called(error.param, context)
+        is_option = isinstance(error.param, click.Option)
+        step = f"add {called} {error.param.make_metavar(context)}" if is_option else usage
+        said = f"{called} is missing"
     elif isinstance(error, click.BadParameter):
         said, step = f"{_origin(error, context)}: {_clause(error.message)}", _remedy(error, context)
     elif isinstance(error, click.NoSuchOption):
-        said, step = _unknown_option(error.option_name, context), ""
+        said = f"there is no option {error.option_name}"
+        params = context.command.get_params(context)
+        long_names = [one[2:] for param in params for one in param.opts if one.startswith("--")]
+        near = nearest(error.option_name.lstrip("-"), long_names).replace("mean ", "mean --")
+        step = near or f"`{context.command_path} --help` lists the options"
     else:
-        said, step = _clause(error.format_message()), f"usage: {_usage(context)}"
+        said, step = _clause(error.format_message()), usage
     return f"{context.command_path}: {said if _STEP in said else f'{said}; {step}'}".replace("\n", " ")
 
 
@@ -226,53 +186,8 @@ def commands_of(context: click.Context) -> list[str]:
 
 def no_command(name: str, known: Iterable[str], context: click.Context) -> click.UsageError:
     """The error for a word that is no command of the program."""
-    option = f"--{name}" in _options_of(context.find_root())
-    step = nearest(name, known) or (f"did you mean --{name}?" if option else "`linesmith --help` lists the commands")
+    step = nearest(name, known) or "`linesmith --help` lists the commands"
     return click.UsageError(f"there is no command {name or repr(name)}; {step}", context)
-
-
-def _unknown_option(name: str, context: click.Context) -> str:
-    """That there is none, and what may be meant: an argument, an option like it, one that takes it, or another's."""
-    params = context.command.get_params(context)
-    words = [_called(one, context) for one in params if isinstance(one, click.Argument)]
-    word = next((one for one in words if name.lower() == f"--{one.lower()}"), "")
-    if word:
-        return f"there is no option {name}; give {word} without a dash: {_usage(context)}"
-    long_ones = [one[2:] for one in _options_of(context) if one.startswith("--")]
-    near = nearest(name.lstrip("-"), long_ones).replace("mean ", "mean --")
-    takers = (
-        _called(one, context)
-        for one in params
-        if isinstance(one, click.Option) and isinstance(one.type, click.Choice) and name[2:] in one.type.choices
-    )
-    values = (f"did you mean {taker} {name[2:]}?" for taker in takers)
-    listed = f"`{context.command_path} --help` lists the options"
-    return f"there is no option {name}; {near or next(values, '') or _elsewhere(name, context) or listed}"
-
-
-def _options_of(context: click.Context) -> list[str]:
-    return [one for param in context.command.get_params(context) for one in (*param.opts, *param.secondary_opts)]
-
-
-def _elsewhere(name: str, context: click.Context) -> str:
-    """Which other commands have an option; empty where none has, or many have."""
-    root = context.find_root()
-    group = root.command
-    if not isinstance(group, click.Group) or context is root or not name.startswith("--"):
-        return ""
-    commands = ((one, group.get_command(root, one)) for one in group.list_commands(root))
-    found = [one for one, command in commands if command and any(name in param.opts for param in command.params)]
-    return f"it is an option of {', '.join(found)}" if 0 < len(found) <= _FEW else ""
-
-
-def _how_to_give(param: click.Parameter, context: click.Context) -> str:
-    """What to do about a parameter that is missing; an option may stand among the words of a command to run."""
-    words = [word for value in context.params.values() if isinstance(value, tuple) for word in value]
-    if option := next((word for word in words if word in param.opts), ""):
-        return f"put {option} before CMD: {_usage(context)}"
-    if not isinstance(param, click.Option):
-        return f"usage: {_usage(context)}"
-    return f"add {max(param.opts, key=len)} {param.make_metavar(context)}"
 
 
 def _origin(error: click.BadParameter, context: click.Context) -> str:
@@ -296,21 +211,14 @@ def _called(param: click.Parameter, context: click.Context) -> str:
 
 
 def _remedy(error: click.BadParameter, context: click.Context) -> str:
-    param = error.param
-    type_ = param.type if param else None
+    type_ = error.param.type if error.param else None
     if isinstance(type_, click.Path):
-        if param and param.name and context.get_parameter_source(param.name) is ParameterSource.DEFAULT:
-            return f"name another with {_called(param, context)}"
-        return next((step for mark, step in _FOR_PATHS.items() if mark in error.message), "give another path")
+        return "give another path"
     if isinstance(type_, (click.types.IntParamType, click.types.FloatParamType)):
         return "give one in that range" if "in the range" in error.message else "give one"
     if isinstance(type_, click.Choice):
         return "give one of these"
     return f"`{context.command_path} --help` describes it"
-
-
-def _usage(context: click.Context) -> str:
-    return f"{context.command_path} {' '.join(context.command.collect_usage_pieces(context))}"
 
 
 def _clause(message: str) -> str:

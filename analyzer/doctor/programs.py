@@ -17,6 +17,7 @@ from pathlib import Path
 
 from linesmith.analyzer.base.child import Command, Ended, run
 from linesmith.analyzer.base.errors import LinesmithError, ToolMissing, install_command
+from linesmith.analyzer.layouts.dwarf import core_versions
 from linesmith.analyzer.model import Check, Readiness
 from linesmith.patches.scan import program as source_scan
 
@@ -194,7 +195,10 @@ LIBRARIES = (
 
 
 def library_checks() -> Iterator[Check]:
-    """One for each library; none is loaded for it."""
+    """One for the native core and what it was built with, and one for each library, none of which is loaded for it."""
+    compiler, libdw, capstone = core_versions()
+    said = f"built with {compiler}, libdw {libdw}, capstone {capstone}"
+    yield Check(AREA, "native core", Readiness.READY, said, "reads layouts and code from ELF files")
     for library in LIBRARIES:
         try:
             readiness, said, remedy = Readiness.READY, version(library.name), ""

@@ -121,11 +121,6 @@ class Git:
             raise TreeError(f"{self.top} has no revision {name!r}; fetch it, with its history, or name another")
         return found[0].decode()
 
-    def names(self) -> tuple[str, ...]:
-        """``HEAD``, and what branches and tags are called for short."""
-        found = self._lines("for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/tags", "refs/remotes")
-        return ("HEAD", *(name.decode("utf-8", "replace") for name in found))
-
     def differences(self, old: str, new: str) -> tuple[Difference, ...]:
         """What differs below the folder between two commits, renames as one path that goes and one that comes."""
         return _differences(self._fields("diff-tree", "-r", *_RAW, "--relative", old, new))

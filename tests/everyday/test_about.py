@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import platform
-import re
 import signal
 import sys
 from importlib.metadata import version
@@ -19,14 +17,8 @@ from linesmith.analyzer.cli.group import interruptible
 from linesmith.analyzer.cli.output import StepReporter
 
 
-def test_the_version_comes_first_and_facts_of_the_build_follow() -> None:
-    first, *facts = linesmith("--version").stdout.splitlines()
-    assert first == f"linesmith, version {version('linesmith')}"
-    assert re.fullmatch(r"native core: \S+ \S.*, libdw \d\S*, capstone \d+\.\d+", facts[0])
-    assert re.fullmatch(r"source scan: (LLVM \d+\S*|not part of this installation)", facts[1])
-    assert facts[2] in ("plugin for QEMU: installed", "plugin for QEMU: not part of this installation")
-    assert facts[3] == f"Python: {platform.python_version()} on {platform.machine()}"
-    assert re.fullmatch(r"index format: linesmith-index\d+", facts[4])
+def test_the_version_is_one_line() -> None:
+    assert linesmith("--version").stdout == f"linesmith, version {version('linesmith')}\n"
 
 
 FOREVER = float("inf")

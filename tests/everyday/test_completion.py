@@ -21,28 +21,15 @@ PATIENCE = 300.0
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Object files whose layouts have been read, files, and a git tree with a branch and tags.
-
-    gcc takes dollars in names, and git in tags: those are names that a shell would run.
-    """
+    """Object files whose layouts have been read, one with a name that a shell would run, and other files."""
     folder = tmp_path_factory.mktemp("completed")
     (folder / "unit.c").write_text(SOURCE)
-    (folder / "space.cc").write_text("namespace outer { struct Inner { int a; }; } outer::Inner i;")
     (folder / "hostile.c").write_text("struct hostile_$HOME { int a; } h; struct hostile_plain { int a; } p;")
-    for source, made in (("unit.c", "unit.o"), ("space.cc", "space.o"), ("hostile.c", "hostile.o")):
-        subprocess.run(["gcc", "-g", "-c", source, "-o", made], cwd=folder, check=True)
-        assert linesmith("index", folder / made).returncode == 0
-    for name, content in (("known.sarif", b""), ("old.patch", b""), ("text", b"no ELF file"), ("cut", b"\x7fELF\x02")):
+    for name in ("unit", "hostile"):
+        subprocess.run(["gcc", "-g", "-c", f"{name}.c", "-o", f"{name}.o"], cwd=folder, check=True)
+        assert linesmith("index", folder / f"{name}.o").returncode == 0
+    for name, content in (("old.patch", b""), ("text", b"no ELF file"), ("cut", b"\x7fELF\x02")):
         (folder / name).write_bytes(content)
-    (folder / "tree").mkdir()
-    identity = ("-c", "user.name=a", "-c", "user.email=a@b")
-    commands = (
-        ("init", "-q", "-b", "main"),
-        (*identity, "commit", "-qm", "one", "--allow-empty"),
-        *(("branch", "topic/one"), ("tag", "v6.1-rc2"), ("tag", "v$(id)")),
-    )
-    for words in commands:
-        subprocess.run(["git", *words], cwd=folder / "tree", check=True)
     return folder
 
 
@@ -90,7 +77,7 @@ class Shell:
 
 @pytest.fixture(scope="module")
 def bash() -> Iterator[Callable[[str], set[str]]]:
-    """What bash offers for the last word of a line, of which it says but what stands behind its last ``=`` or ``:``."""
+    """What bash offers for the last word of a line."""
     begin = "PS1=; bind 'set bell-style none'; eval \"$(linesmith completion bash)\""
     # Meta-* puts all that it offers on the line.
     shell = Shell(["bash", "--norc", "-i"], begin, "\x1b*", "printf '%s\\n'")
@@ -134,42 +121,23 @@ def test_what_zsh_and_fish_complete(zsh: Callable[[str], str], folder: Path) -> 
     unit = folder / "unit.o"
     for typed, rest in (
         (f"layout {unit} session_t", "able"),
-        ("lint --format=sa", "rif"),
-        (f"lint --head={folder}/unit", "."),
+        ("lint --format sa", "rif"),
         ("explain isolation-n", "ew"),
-        ("lint --select=isolation-n", "ew"),
-        (f"lint --tree {folder}/tree --base-ref=v", "6.1-rc2"),
-        (f"slab {unit} session_table --pull-in next --cold b,bi", "ts"),
     ):
         assert zsh(f"linesmith {typed}") == f"linesmith {typed}{rest}"
     for typed, offered in (
         (f"layout {unit} session", {"session_index", "session_table"}),
-        ("lint --format=sa", {"--format=sarif"}),
-        (f"lint --head={folder}/uni", {f"--head={folder}/unit.c", f"--head={folder}/unit.o"}),
         ("lint --select isolation", {"isolation-broken", "isolation-new"}),
-        (f"lint --tree {folder}/tree --base-ref topic", {"topic/one"}),
-        (f"slab {unit} session_table --pull-in next --cold b,bi", {"b,bits"}),
     ):
         assert fish(f"linesmith {typed}") == offered
 
 
-def asked(line: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """What the program itself tells bash of a line."""
-    words = {"_LINESMITH_COMPLETE": "bash_complete", "COMP_LINE": line}
-    return subprocess.run(
-        [LINESMITH], capture_output=True, text=True, check=False, cwd=folder, env=environment() | words | variables
-    )
-
-
 def test_a_file_is_not_read_for_its_types(folder: Path, tmp_path: Path) -> None:
-    done = asked(f"linesmith layout {folder}/unit.o s", folder, LINESMITH_CACHE_DIR=str(tmp_path / "cache"))
+    words = {"COMP_WORDS": f"linesmith layout {folder}/unit.o s", "COMP_CWORD": "3"}
+    cache = {"LINESMITH_CACHE_DIR": str(tmp_path / "cache"), "_LINESMITH_COMPLETE": "bash_complete"}
+    done = subprocess.run([LINESMITH], capture_output=True, text=True, check=False, env=environment() | words | cache)
     assert (done.stdout.strip(), done.stderr) == ("", "")
     assert not (tmp_path / "cache").exists()
-
-
-def test_without_a_tree_it_is_the_one_around(folder: Path) -> None:
-    done = asked("linesmith lint --base-ref ", folder / "tree")
-    assert done.stdout.splitlines() == ["plain,HEAD", "plain,main", "plain,topic/one", "plain,v6.1-rc2"]
 
 
 def test_an_unknown_shell_is_refused() -> None:
