@@ -19,7 +19,6 @@ import click
 from click.shell_completion import CompletionItem
 
 from linesmith.analyzer.base.errors import LinesmithError
-from linesmith.analyzer.cli.settings import settle_cache
 
 if TYPE_CHECKING:
     from linesmith.analyzer.layouts.collection import Layouts
@@ -81,8 +80,6 @@ def _indexed(ctx: click.Context) -> Iterator[Layouts]:
     """The layouts of the files on the line, where they are kept; of a file only the headers are looked at."""
     from linesmith.analyzer.layouts.dwarf import indexed
 
-    with suppress(LinesmithError):
-        settle_cache(ctx)
     # What is before an option without a value is in ``args``.
     for path in [*(one for one in ctx.params.values() if isinstance(one, Path)), *map(Path, ctx.args)]:
         found = None

@@ -85,7 +85,7 @@ _style_given = options.gathered(
     click.option(
         "--group",
         "groups",
-        metavar="NAME=MEMBER,…",
+        metavar="NAME=MEMBER,...",
         multiple=True,
         callback=_groups,
         help="Mark adjacent members as a cacheline group, with its assertions. Can be repeated.",

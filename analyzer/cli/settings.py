@@ -15,10 +15,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import click
 from click.core import ParameterSource
@@ -35,9 +34,8 @@ MOST_BYTES = 1 << 20
 _BOUNDARY = ".git"
 # Settings that need not be whole; of any other a fraction is a text without its quotes, such as a release.
 _FRACTIONS = frozenset(("minutes",))
-# What is known of a command's settings, in the ``meta`` of its context: files that were read, where the cache was set.
+# Files that were read, in the ``meta`` of the context.
 _FILES = "linesmith.settings"
-_CACHE = "linesmith.cache"
 
 
 # The options.
@@ -53,10 +51,6 @@ class Setting(NamedTuple):
     name: str
     in_tree: bool = False
     commands: tuple[str, ...] = ()
-
-    def of(self, command: str) -> bool:
-        """Whether the command's option of that name is this setting."""
-        return not self.commands or command in self.commands
 
 
 _CHANGING = ("patch", "encapsulate", "inline")
@@ -89,10 +83,8 @@ SETTINGS = (
     Setting("minutes", commands=_RUNS),
 )
 _BY_NAME = {setting.name: setting for setting in SETTINGS}
-# Where the cache is; it belongs to no command.
-CACHE_DIRECTORY = "cache-dir"
 # Variables that are not options, because no file may set them or because others read them too.
-ALONE = ("LINESMITH_SOURCE_SCAN", "NO_COLOR", "TMPDIR")
+ALONE = ("LINESMITH_CACHE_DIR", "LINESMITH_SOURCE_SCAN", "NO_COLOR", "TMPDIR")
 
 
 def setting_of(command: str, param: click.Parameter) -> Setting | None:
@@ -100,45 +92,29 @@ def setting_of(command: str, param: click.Parameter) -> Setting | None:
     if not isinstance(param, click.Option):
         return None
     found = _BY_NAME.get(max(param.opts, key=len).removeprefix("--"))
-    return found if found and found.of(command) else None
+    return found if found and (not found.commands or command in found.commands) else None
 
 
 def variables(command: str, setting: Setting) -> list[str]:
     """The variables that set it, the one for this command alone first."""
-    return [variable(command, setting.name), variable(setting.name)]
-
-
-def variable(*words: str) -> str:
-    """The name of a variable of ours."""
-    return "_".join((PREFIX, *words)).upper().replace("-", "_")
+    names = (f"{PREFIX}_{command}_{setting.name}", f"{PREFIX}_{setting.name}")
+    return [name.upper().replace("-", "_") for name in names]
 
 
 # Files.
 
 _TREE_SETTINGS = tuple(setting.name for setting in SETTINGS if setting.in_tree)
-_USER_SETTINGS = (*(setting.name for setting in SETTINGS), CACHE_DIRECTORY)
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """What a file sets, and where: the file and the line."""
 
     value: str | int | float
     place: str
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsFile:
-    """Values by table (``defaults`` or a command) and name."""
-
-    values: Mapping[tuple[str, str], Value]
-
-    def look_up(self, command: str, name: str) -> Value | None:
-        """What is set for this command, else for all."""
-        return self.values.get((command, name)) or self.values.get((DEFAULTS, name))
-
-
-NO_FILE = SettingsFile({})
+# What a file sets, by table (``defaults`` or a command) and name.
+_FileValues = Mapping[tuple[str, str], Value]
 
 
 def user_file() -> Path:
@@ -160,13 +136,13 @@ def tree_file(tree: Path | None) -> Path | None:
     return None
 
 
-def read_user(path: Path, commands: Collection[str], names_of: Callable[[str], Collection[str]]) -> SettingsFile:
+def read_user(path: Path, commands: Collection[str], names_of: Callable[[str], Collection[str]]) -> _FileValues:
     """The settings of a user: a table for each command, with ``names_of`` it alone, and ``defaults`` for all.
 
     Raises ``ConfigurationError`` for what cannot be set.
     """
     if not path.exists():
-        return NO_FILE
+        return {}
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -177,10 +153,10 @@ def read_user(path: Path, commands: Collection[str], names_of: Callable[[str], C
             _refuse(text, (name,), f"{name} is not in a table; move it below [{DEFAULTS}]")
         if name != DEFAULTS and name not in commands:
             _refuse(text, (name,), f"there is no command {name}; name tables after commands, or {DEFAULTS} for all")
-    return _checked(text, text.values, lambda table: _USER_SETTINGS if table == DEFAULTS else names_of(table))
+    return _checked(text, text.values, lambda table: _BY_NAME if table == DEFAULTS else names_of(table))
 
 
-def read_tree(path: Path) -> SettingsFile:
+def read_tree(path: Path) -> _FileValues:
     """The settings of a tree, from its table ``defaults``; the rest of the file is not looked at.
 
     Raises ``ConfigurationError`` for what no tree may set, ``IntentError`` where the file is no plain one.
@@ -188,7 +164,7 @@ def read_tree(path: Path) -> SettingsFile:
     from linesmith.analyzer.base.files import read_regular
 
     if not os.path.lexists(path):
-        return NO_FILE
+        return {}
     text = _toml(read_regular(path, MOST_BYTES), path)
     return _checked(text, {DEFAULTS: text.values.get(DEFAULTS, {})}, lambda _: _TREE_SETTINGS)
 
@@ -206,7 +182,7 @@ def _refuse(text: TomlText, path: tuple[str, ...], why: str) -> NoReturn:
     raise ConfigurationError(f"{text.shown}:{text.line(path)}: {why}")
 
 
-def _checked(text: TomlText, tables: Mapping[str, object], names_of: Callable[[str], Collection[str]]) -> SettingsFile:
+def _checked(text: TomlText, tables: Mapping[str, object], names_of: Callable[[str], Collection[str]]) -> _FileValues:
     values = {}
     for table, content in tables.items():
         if not isinstance(content, dict):
@@ -221,7 +197,7 @@ def _checked(text: TomlText, tables: Mapping[str, object], names_of: Callable[[s
             if isinstance(value, float) and name not in _FRACTIONS:
                 _refuse(text, (table, name), f"{name} is not an integer; write an integer, or text in quotes ('6.10')")
             values[table, name] = Value(value, f"{text.shown}:{text.line((table, name))}")
-    return SettingsFile(values)
+    return values
 
 
 # What reaches every command beside its command line: variables and files, as the manual and the settings tell them.
@@ -237,11 +213,6 @@ class SettingsContext(click.Context):
         param = next((one for one in self.command.params if one.name == name), None)
         value = in_files(self, param) if param else None
         return value.value if value else None
-
-    def invoke(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - click's signature
-        """The command, with the cache where the user's file wants it."""
-        settle_cache(self)
-        return super().invoke(*args, **kwargs)
 
     @contextmanager
     def scope(self, cleanup: bool = True) -> Iterator[click.Context]:
@@ -284,35 +255,23 @@ def in_files(context: click.Context, param: click.Parameter) -> Value | None:
     setting = setting_of(command, param)
     if setting is None:
         return None
-    if found := _of_user(context).look_up(command, setting.name):
+    if found := _set_in(_of_user(context), command, setting.name):
         return found
     path = tree_file(_tree_of(context)) if setting.in_tree else None
     if path is None:
         return None
-    return _read_once(context, f"{_FILES}.{path}", partial(read_tree, path)).look_up(command, setting.name)
+    return _set_in(_read_once(context, f"{_FILES}.{path}", partial(read_tree, path)), command, setting.name)
+
+
+def _set_in(values: _FileValues, command: str, name: str) -> Value | None:
+    """What is set for this command, else for all."""
+    return values.get((command, name)) or values.get((DEFAULTS, name))
 
 
 def origin_in_files(context: click.Context, param: click.Parameter) -> str:
     """Where a file sets it; empty where none does."""
     found = in_files(context, param)
     return found.place if found else ""
-
-
-def settle_cache(context: click.Context) -> None:
-    """Hand the user's choice of a cache directory on as the variable that everything asks, child processes too.
-
-    Raises ``ConfigurationError``.
-    """
-    name = variable(CACHE_DIRECTORY)
-    if not os.environ.get(name) and (chosen := _of_user(context).look_up("", CACHE_DIRECTORY)):
-        os.environ[name] = str(Path(str(chosen.value)).expanduser())
-        context.meta[_CACHE] = chosen.place
-
-
-def cache_origin(context: click.Context) -> str:
-    """Where the user's file says where the cache is; empty where that was not asked."""
-    found: str = context.meta.get(_CACHE, "")
-    return found
 
 
 def _tree_of(context: click.Context) -> Path | None:
@@ -324,7 +283,7 @@ def _tree_of(context: click.Context) -> Path | None:
     return Path(tree) if isinstance(tree, (str, Path)) else None
 
 
-def _of_user(context: click.Context) -> SettingsFile:
+def _of_user(context: click.Context) -> _FileValues:
     root = context.find_root()
     group = root.command
 
@@ -336,9 +295,9 @@ def _of_user(context: click.Context) -> SettingsFile:
     return _read_once(context, _FILES, lambda: read_user(user_file(), commands, names_of))
 
 
-def _read_once(context: click.Context, key: str, read: Callable[[], SettingsFile]) -> SettingsFile:
+def _read_once(context: click.Context, key: str, read: Callable[[], _FileValues]) -> _FileValues:
     """What ``read`` gives, once in a run of the program, whichever context asks."""
-    found: SettingsFile | None = context.meta.get(key)
+    found: _FileValues | None = context.meta.get(key)
     if found is None:
         context.meta[key] = found = read()
     return found

@@ -35,7 +35,3 @@ def test_a_wrong_command_line_says_what_to_do(workplace: Path, transcript: Path)
 def test_an_error_is_one_line_where_nothing_is_kept_yet(workplace: Path, tmp_path: Path) -> None:
     done = run(f"LINESMITH_CACHE_DIR={tmp_path} linesmith patch bench bench.c2c --tree folder", workplace)
     assert SENTENCE.fullmatch(done.stderr), done.stderr
-
-
-def test_there_are_many_of_them() -> None:
-    assert len(commands()) >= 130
