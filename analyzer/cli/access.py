@@ -13,6 +13,7 @@ import click
 from linesmith.analyzer.base.errors import MemberNotFound
 from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.analysis import load, load_accesses
+from linesmith.analyzer.cli.output import text_columns
 from linesmith.analyzer.cli.settings import is_given
 
 if TYPE_CHECKING:
@@ -54,8 +55,6 @@ def command(
 
     Without options, show the number of accesses and the share whose type is known.
     """
-    from linesmith.analyzer.cli.colour import text_columns
-
     if member is not None and type_ is None:
         raise click.UsageError("--member needs the record; add --type TYPE")
     if sum(asked is not None for asked in (type_, function, address)) > 1:

@@ -12,6 +12,7 @@ import click
 from linesmith.analyzer.base.errors import NothingToSuggest, ProfileError
 from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.analysis import analyse
+from linesmith.analyzer.cli.output import text_columns
 
 if TYPE_CHECKING:
     from linesmith.analyzer.model import LayoutBlame, Profile, ProfileChange
@@ -73,7 +74,6 @@ def command(
     Rows are matched by record or variable and by member, so addresses and offsets may differ. With --after-elf, also
     show which layout difference caused new contention. If one file holds both reports, name it twice.
     """
-    from linesmith.analyzer.cli.colour import text_columns
     from linesmith.analyzer.comparison.compare import ProfileFindings, compare
     from linesmith.analyzer.layouts.collection import bare_name
     from linesmith.analyzer.report.compare import render_json, render_text

@@ -27,9 +27,8 @@ def command(
     perf and KVM are tested by running them, which takes a few seconds. Exit status 1 means that one of the commands
     named (`linesmith doctor record`) cannot work here.
     """
-    from linesmith.analyzer.cli.colour import text_columns
     from linesmith.analyzer.cli.group import commands_of, no_command
-    from linesmith.analyzer.cli.output import tell_who_waits
+    from linesmith.analyzer.cli.output import tell_who_waits, text_columns
     from linesmith.analyzer.doctor.examine import examine
     from linesmith.analyzer.report import doctor
 

@@ -6,24 +6,20 @@ from __future__ import annotations
 import click
 
 from linesmith.analyzer.base.text import visible
+from linesmith.analyzer.cli.output import screen
 
 
 @click.command()
 @click.argument("rule", metavar="[RULE]", required=False)
 def command(rule: str | None) -> None:
     """Show the page of a lint rule. Without RULE, list all rules."""
-    from linesmith.analyzer.cli.colour import headed, screen
-    from linesmith.analyzer.cli.group import commands_of
     from linesmith.analyzer.lint.rules import catalogue
     from linesmith.analyzer.report.lint import render_rules
     from linesmith.analyzer.report.markdown import page_lines
 
-    context = click.get_current_context()
-    if rule in commands_of(context):
-        raise click.UsageError(f"{rule} is a command, not a rule; see `linesmith {rule} --help`", context)
+    if not rule:
+        click.echo(visible(render_rules(catalogue.RULES)), nl=False)
+        return
     shown = screen(None)
-    if rule:
-        text = headed(page_lines(catalogue.page(rule), shown.columns), shown.colour)
-    else:
-        text = visible(render_rules(catalogue.RULES))
-    click.echo(text, nl=False)
+    for line in page_lines(catalogue.page(rule), shown.columns):
+        click.echo(click.style(visible(line.text), bold=line.heads or None), color=shown.colour)

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from linesmith.analyzer.cli import options
+from linesmith.analyzer.cli.output import text_columns
 
 # Lines that are looked at: the hottest, of a recording half of them those a layout can help most.
 
@@ -50,7 +51,6 @@ def command(
     row for each record, by its share of the contention, and what to do about it; --type, --line and --full show lines.
     """
     from linesmith.analyzer.cli.analysis import analyse, check_save, narrowed_to, save_profile
-    from linesmith.analyzer.cli.colour import text_columns
     from linesmith.analyzer.report import hot, hot_lines
     from linesmith.analyzer.report.findings import ProfileSection
     from linesmith.analyzer.sharing.cost import by_removable

@@ -4,23 +4,27 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.cli import options
-from linesmith.analyzer.cli.output import deliver
+from linesmith.analyzer.cli.output import deliver, screen
 from linesmith.analyzer.cli.settings import is_given
 
 if TYPE_CHECKING:
     from linesmith.analyzer.model import LineMap
+    from linesmith.analyzer.report.map_text import MapRow
 
 
 # Maps or pairs of them in one result; more cannot be looked at.
 MOST_MAPS = 40
 DRAWN = ("map", "markdown", "svg", "png")
+# Ground and letter of each level of heat, of the 256 colours; the ground says it on dark and light terminals alike.
+_HEAT = ((0, 7), (230, 16), (222, 16), (215, 16), (203, 16), (124, 231))
 _PICTURES = {".svg": "svg", ".png": "png"}
 _OTHER_PICTURES = frozenset((".bmp", ".gif", ".jpeg", ".jpg", ".pdf", ".webp"))
 
@@ -74,9 +78,20 @@ def write_maps(groups: Sequence[Sequence[LineMap]], drawn_as: str, destination: 
         _write_text(groups, destination)
 
 
+def painted(rows: Iterable[MapRow], colour: bool) -> str:
+    """The rows as text; whatever names hold, only the colours are escape sequences."""
+
+    def cells(text: str, level: int) -> str:
+        if not level or not text:
+            return text
+        ground, letter = _HEAT[level]
+        return f"\x1b[38;5;{letter};48;5;{ground}m{text}\x1b[0m"
+
+    lines = ("".join(cells(visible(piece.text), piece.level if colour else 0) for piece in row) for row in rows)
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
 def _write_text(groups: Sequence[Sequence[LineMap]], destination: Path | None) -> None:
-    from linesmith.analyzer.base.text import visible
-    from linesmith.analyzer.cli.colour import painted, screen
     from linesmith.analyzer.report.map_text import BLOCKS, PLAIN, group_rows, table
 
     shown = screen(destination)

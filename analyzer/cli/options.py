@@ -14,7 +14,7 @@ import click
 
 from linesmith.analyzer.base.errors import DeadlinePassed
 from linesmith.analyzer.base.text import visible
-from linesmith.analyzer.cli.output import deliver
+from linesmith.analyzer.cli.output import deliver, text_columns
 
 if TYPE_CHECKING:
     from linesmith.patches.matrix.choice import MatrixRequest
@@ -198,7 +198,6 @@ def write_page(text: str, destination: Path) -> None:
 
 def write_shown(text: str, format_: str, destination: Path | None) -> None:
     """The same of a result in ``format_``: what is text for people is made as wide as it is shown."""
-    from linesmith.analyzer.cli.colour import text_columns
     from linesmith.analyzer.report.prose import fitted
 
     write(fitted(text, text_columns(destination)) if format_ == "text" else text, destination)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where a result goes, and what is said beside it on standard error.
+"""Where a result goes, what the terminal can show of it, and what is said beside it on standard error.
 
 A result goes to the terminal or the file that ``-o`` names, never to one that the command reads. Remarks, child
 commands and progress are as loud as ``-q`` and ``-v`` have it; who waits at a terminal sees how far it is, a log gets
@@ -11,10 +11,12 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
@@ -106,11 +108,58 @@ def _refuse_input(existing: Path, given: Path, begin: bytes, another: str) -> No
         raise OutputError(f"{existing} belongs to {given}, which is not modified; {another}")
 
 
+# What the terminal can show.
+
+NARROWEST, USUAL = 40, 80
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """Where text is shown: ``columns`` wide, with ``colour`` and block characters (``blocks``) or without."""
+
+    columns: int = USUAL
+    colour: bool = False
+    blocks: bool = False
+
+
+def screen(destination: Path | None) -> Screen:
+    """The terminal that standard output is, if it is one; a file gets 80 columns of plain text."""
+    if destination is not None:
+        return Screen()
+    terminal = sys.stdout.isatty()
+    # Whether the locale says that the terminal shows UTF-8.
+    names = (os.environ.get(name, "") for name in ("LC_ALL", "LC_CTYPE", "LANG"))
+    locale = next((name for name in names if name), "").lower()
+    blocks = terminal and "utf" in locale and os.environ.get("TERM", "dumb") != "dumb"
+    return Screen(_columns(USUAL), wants_colour(os.environ, terminal), blocks)
+
+
+def text_columns(destination: Path | None) -> int:
+    """How wide sentences and tables may be: as the terminal is, or for a file or a pipe as is good to read."""
+    from linesmith.analyzer.report.prose import WIDTH
+
+    return _columns(WIDTH) if destination is None else WIDTH
+
+
+def _columns(usual: int) -> int:
+    """Those of the terminal that standard output is, or that the user wants (``COLUMNS``); else ``usual``."""
+    known = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return max(NARROWEST, shutil.get_terminal_size((usual, 24)).columns) if known else usual
+
+
+def wants_colour(environment: Mapping[str, str], terminal: bool) -> bool:
+    """``NO_COLOR`` comes before ``FORCE_COLOR``, both before what the terminal is. Source: no-color.org."""
+    if environment.get("NO_COLOR"):
+        return False
+    if environment.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return terminal and environment.get("TERM", "dumb") != "dumb"
+
+
 # How loud it is.
 
 _LOUDNESS = "linesmith.loudness"
 _START = "subprocess.Popen"
-_GIT = "git"
 
 
 class Loudness(IntEnum):
@@ -188,7 +237,6 @@ class _Clock:
 
     def __init__(self) -> None:
         self._begin = time.monotonic()
-        self._settings: set[tuple[str, ...]] = set()
 
     def hear(self, event: str, arguments: tuple[object, ...]) -> None:
         """An audit hook of the interpreter: it hears whatever module starts a process. See sys.addaudithook()."""
@@ -197,25 +245,13 @@ class _Clock:
                 command = arguments[1]
                 parts = [command] if isinstance(command, (str, bytes)) or not isinstance(command, Sequence) else command
                 words = [os.fsdecode(one) if isinstance(one, (str, bytes, os.PathLike)) else str(one) for one in parts]
-                self._say(f"runs {shlex.join(self._shortened(words))}")
+                self._say(f"runs {shlex.join(words)}")
 
     def end(self) -> None:
         """The time since the beginning, and the processor time here and in children that have ended."""
         used = os.times()
         children = used.children_user + used.children_system
         self._say(f"done; processor time {used.user + used.system:.2f} s here, {children:.2f} s in child processes")
-
-    def _shortened(self, words: list[str]) -> list[str]:
-        """The words; a run of git has some thirty options before its command, which are told the first time alone."""
-        end = 1
-        while words[:1] == [_GIT] and end < len(words) and words[end].startswith("-"):
-            end += 2 if words[end] in ("-c", "-C") else 1  # these have a value behind them
-        settings = tuple(words[1:end])
-        if settings in self._settings:
-            return [_GIT, "...", *words[1 + len(settings) :]]
-        if settings:
-            self._settings.add(settings)
-        return words
 
     def _say(self, what: str) -> None:
         click.echo(visible(f"linesmith: {time.monotonic() - self._begin:8.3f} s: {what}".replace("\n", " ")), err=True)

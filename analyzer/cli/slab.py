@@ -18,6 +18,7 @@ import click
 from linesmith.analyzer.base.errors import CodeMissing, DebugInfoMissing
 from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.analysis import kernel_of, load, load_accesses
+from linesmith.analyzer.cli.output import text_columns
 
 if TYPE_CHECKING:
     from linesmith.analyzer.cli.options import MachineOptions
@@ -119,7 +120,6 @@ def command(
     Properties that no option or snapshot provides are computed by the rules of SLUB; each line names its source.
     --pull-in, --push-out and --shrink show the cost of a different structure.
     """
-    from linesmith.analyzer.cli.colour import text_columns
     from linesmith.analyzer.report import slab
     from linesmith.analyzer.slab.allocation import CacheOptions
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from linesmith.analyzer.cli import maps, options, premises
-from linesmith.analyzer.cli.output import remark
+from linesmith.analyzer.cli.output import remark, text_columns
 from linesmith.analyzer.cli.premises import CandidateChoice, number_of, scan_findings
 from linesmith.analyzer.cli.settings import is_given
 
@@ -77,7 +77,6 @@ def command(
     the cache lines are drawn before and after: of --candidate, or of what is recommended.
     """
     from linesmith.analyzer.cli.analysis import analyse, trace_to_replay
-    from linesmith.analyzer.cli.colour import text_columns
     from linesmith.analyzer.report import suggest
 
     basis.check()

@@ -47,14 +47,3 @@ def test_verbose_tells_which_commands_are_run(tmp_path: Path) -> None:
     done = linesmith("record", "-v", "--on", "perf", "-o", tmp_path / "profile", "--", "true")
     runs = [line for line in done.stderr.splitlines() if ": runs " in line]
     assert any("perf c2c record" in line for line in runs) or "perf is not installed" in done.stderr
-
-
-def test_verbose_tells_the_settings_of_git_once(tmp_path: Path) -> None:
-    commit = ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one", "--allow-empty")
-    for words in (("init", "-q"), commit):
-        subprocess.run(["git", *words], cwd=tmp_path, check=True)
-    done = linesmith("lint", "-v", "--tree", tmp_path, "--base-ref", "HEAD")
-    runs = [line.partition(": runs ")[2] for line in done.stderr.splitlines() if ": runs git " in line]
-    assert "-c core.hooksPath=/dev/null" in runs[0]
-    assert "git ... rev-parse --verify --quiet --end-of-options 'HEAD^{commit}'" in runs[1:]
-    assert not any("core.hooksPath" in one for one in runs[1:])
