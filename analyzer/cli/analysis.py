@@ -21,18 +21,20 @@ from linesmith.analyzer.base.errors import (
     NothingToSuggest,
     ProfileError,
     ProfileWithoutOffsets,
+    SnapshotError,
     TraceError,
     TypeNotFound,
 )
+from linesmith.analyzer.cli.options import FIRST_REPORT
 from linesmith.analyzer.cli.output import check_destinations, deliver, remark, say, shown
 
 if TYPE_CHECKING:
     from linesmith.analyzer.access.access_map import AccessMap
     from linesmith.analyzer.access.store import AccessReading
-    from linesmith.analyzer.cli.options import MachineOptions
+    from linesmith.analyzer.cli.options import EvidenceOptions, MachineOptions
     from linesmith.analyzer.layouts.dwarf import Reading
     from linesmith.analyzer.lint.rules.catalogue import LintedBuild
-    from linesmith.analyzer.model import ElfIdentity, Profile
+    from linesmith.analyzer.model import ElfIdentity, Profile, Snapshot
     from linesmith.analyzer.sharing.analysis import Explanation
     from linesmith.analyzer.slab.allocation import Kernel
 
@@ -141,38 +143,34 @@ def root_of(place: Path) -> Path:
 def analyse(
     elf: Path,
     profile: Path,
-    section: int,
+    evidence: EvidenceOptions = FIRST_REPORT,
     type_: str | None = None,
     top: int | None = None,
-    snapshot: Path | None = None,
-    trust: str | None = None,
     trace: Path | None = None,
 ) -> Explanation:
-    """Read the files and explain the ``top`` lines of the report ``section`` (from 1), of which a ``type_`` shows some.
+    """Read the files and explain the ``top`` lines of a report, of which a ``type_`` shows some.
 
-    ``struct x`` and ``x`` are the same; a ``snapshot`` names objects by address; ``trust`` is what to go by where the
-    builds differ. A ``trace`` must be that of the report: ``TraceError`` comes before the work. Raises
-    ``NothingToSuggest`` when no line holds a ``type_``, ``ProfileWithoutOffsets`` for a profile that cannot name
+    ``struct x`` and ``x`` are the same. A ``trace`` must be that of the report: ``TraceError`` comes before the work.
+    Raises ``NothingToSuggest`` when no line holds a ``type_``, ``ProfileWithoutOffsets`` for a profile that cannot name
     members, ``TypeNotFound``, ``BuildIdDiffers``, ``ProfileError``, ``SnapshotError``, ``ElfError``,
     ``DebugInfoMissing`` or ``DebugInfoDamaged``.
     """
     from linesmith.analyzer.attribution.placement import Trust
-    from linesmith.analyzer.cli.snapshot import with_snapshot
     from linesmith.analyzer.sharing.analysis import TOP, explain
     from linesmith.plugins.registry import read_named_profiles, read_profiles
 
-    reports = read_named_profiles(profile) if trust == Trust.SYMBOLS else read_profiles(profile)
-    report = _chosen(reports, section, profile)
+    trust = Trust(evidence.trust or Trust.BUILD_ID)
+    reports = read_named_profiles(profile) if trust is Trust.SYMBOLS else read_profiles(profile)
+    report = _chosen(reports, evidence.section, profile)
     if trace is not None:
         from linesmith.tuner.replay.recorded_trace import trace_of
 
         trace_of(report.recording, profile, trace)
     reading = load(elf)
-    if snapshot is not None:
-        report = with_snapshot(report, snapshot, reading.identity)
-    found = explain(reading, report, top or TOP, load_accesses_if_any, Trust(trust or Trust.BUILD_ID))
-    found = replace(found, reports=len(reports))
-    found = narrowed_to(found, type_)
+    if evidence.snapshot is not None:
+        report = _with_snapshot(report, evidence.snapshot, reading.identity)
+    found = explain(reading, report, top or TOP, load_accesses_if_any, trust)
+    found = narrowed_to(replace(found, reports=len(reports)), type_)
     _refuse_without_offsets(found.profile)
     return found
 
@@ -231,6 +229,44 @@ def _not_held(found: Explanation, record: str) -> NothingToSuggest | TypeNotFoun
         meant = f" (did you mean {', '.join(near)}?)" if near else ""
         raise TypeNotFound(f"{none}: no such type in the debug information{meant}; {instead}")
     return NothingToSuggest(f"{none}; {instead}")
+
+
+def _with_snapshot(profile: Profile, path: Path, elf: ElfIdentity) -> Profile:
+    """The profile with the objects of a saved snapshot; raises ``SnapshotError`` when they are another kernel's."""
+    from linesmith.analyzer.model import Remark
+    from linesmith.plugins.snapshots.identify import read_snapshot
+
+    snapshot = read_snapshot(path)
+    if snapshot.build_id and elf.build_id and snapshot.build_id != elf.build_id:
+        raise SnapshotError(
+            f"{path} is a snapshot of build-id {snapshot.build_id}, but {elf.path} has {elf.build_id}; give the ELF"
+            " file of the same build"
+        )
+    addresses = addresses_of(profile)
+    if not known_among(addresses, snapshot):
+        raise SnapshotError(
+            f"{path} has none of the {len(addresses):,} addresses of {profile.source}; take a snapshot before the"
+            " machine reboots"
+        )
+    return replace(profile, areas=snapshot.areas, remarks=(*profile.remarks, *map(Remark, snapshot.remarks)))
+
+
+def addresses_of(profile: Profile) -> frozenset[int]:
+    """Every address of its accesses."""
+    return frozenset(
+        line.address + (access.offset or 0)
+        for line in profile.lines
+        if line.address is not None
+        for access in line.accesses
+    )
+
+
+def known_among(addresses: frozenset[int], snapshot: Snapshot) -> int:
+    """How many of the addresses lie in objects of the snapshot."""
+    from linesmith.analyzer.attribution.variables import ObjectMap
+
+    known = ObjectMap(snapshot.areas)
+    return sum(known.at(address) is not None for address in addresses)
 
 
 def trace_to_replay(found: Explanation, profile: Path, named: Path | None) -> Path | None:

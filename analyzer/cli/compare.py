@@ -81,8 +81,8 @@ def command(
 
     # Known to be there, before minutes go into the first.
     second = _second((before, after), section, after_section)
-    old = analyse(elf, before, section, top=_EVERY, trust=trust)
-    new = analyse(after_elf or elf, after, second, top=_EVERY, trust=trust)
+    old = analyse(elf, before, options.EvidenceOptions(section, trust=trust), top=_EVERY)
+    new = analyse(after_elf or elf, after, options.EvidenceOptions(second, trust=trust), top=_EVERY)
     _refuse_mixed(old.profile, new.profile)
     looked_at = [ProfileFindings(one.profile, one.findings, one.left_out) for one in (old, new)]
     found = compare(looked_at[0], looked_at[1], operations)

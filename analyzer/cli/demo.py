@@ -32,7 +32,7 @@ def command() -> None:
         workshop = open_workshop(directory)
         recorders = [recorder(name) for name in RECORDERS]
         evidence = gather(workshop.before, workshop.directory, recorders, here())
-        found = analyse(workshop.before / "bench", evidence.path, 1, top=1)
+        found = analyse(workshop.before / "bench", evidence.path, top=1)
         for chapter in chapters(workshop, evidence.about, found.reading, found.profile, found.findings):
             show(chapter)
 

@@ -22,4 +22,5 @@ def command(rule: str | None) -> None:
         return
     shown = screen(None)
     for line in page_lines(catalogue.page(rule), shown.columns):
-        click.echo(click.style(visible(line.text), bold=line.heads or None), color=shown.colour)
+        text = visible(line.text)
+        click.echo(click.style(text, bold=True) if line.heads else text, color=shown.colour)

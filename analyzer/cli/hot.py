@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.output import text_columns
-
-# Lines that are looked at: the hottest, of a recording half of them those a layout can help most.
 
 
 @click.command()
@@ -20,9 +17,7 @@ from linesmith.analyzer.cli.output import text_columns
 @click.option("--type", "type_", metavar="TYPE", help="Show the lines that hold this struct or union in full.")
 @click.option("--line", metavar="N", type=click.IntRange(min=0), help="Show the Nth line of the profile in full.")
 @click.option("--full", is_flag=True, help="Show every record, and the lines in full.")
-@options.section
-@options.snapshot
-@options.other_build
+@options.evidence_given
 @options.format_
 @options.output
 @click.option(
@@ -37,9 +32,7 @@ def command(
     type_: str | None,
     line: int | None,
     full: bool,
-    section: int,
-    snapshot: Path | None,
-    trust: str | None,
+    evidence: options.EvidenceOptions,
     format_: str,
     output: Path | None,
     save: Path | None,
@@ -56,10 +49,10 @@ def command(
     from linesmith.analyzer.sharing.cost import by_removable
 
     check_save(save, output)
-    found = analyse(elf, profile, section, None, snapshot=snapshot, trust=trust)
+    found = analyse(elf, profile, evidence)
     records = found.records
     part = narrowed_to(found, type_, line)
-    shown = ProfileSection(found.profile, section, found.reports, part.left_out)
+    shown = ProfileSection(found.profile, evidence.section, found.reports, part.left_out)
     lines, identity = by_removable((*part.findings, *part.colder)), found.reading.identity
     columns = text_columns(output)
     if format_ == "json":
@@ -67,21 +60,10 @@ def command(
     elif type_ or line is not None:
         text = hot_lines.render_lines(lines, identity, shown, columns)
     else:
-        options_given = _options(section, snapshot, trust)
-        words = ("linesmith", "suggest", str(elf), str(profile), *options_given)
+        words = ("linesmith", "suggest", *options.words_to_go_on(elf, profile))
         text = hot.render_table(
             records, identity, shown, words, columns, hot.MOST_ROWS + len(records) if full else hot.MOST_ROWS
         )
         text += f"\n{hot_lines.render_lines(lines, identity, shown, columns)}" if full else ""
     options.write(text, output)
     save_profile(found.given, save)
-
-
-def _options(section: int, snapshot: Path | None, trust: str | None) -> Iterator[str]:
-    """What another command needs to read the profile in the same way."""
-    if section > 1:
-        yield from ("--section", str(section))
-    if snapshot is not None:
-        yield from ("--snapshot", str(snapshot))
-    if trust is not None:
-        yield {"layout": "--assume-same-layout", "symbols": "--by-symbol"}[trust]

@@ -39,9 +39,7 @@ class IntentRequest:
     origin: Path | None
     check: bool
     into: Path | None
-    section: int
-    snapshot: Path | None
-    trust: str | None
+    evidence: options.EvidenceOptions
     tree: Path | None
     intent: Path | None
     kconfig: Path | None
@@ -76,9 +74,7 @@ _request_given = options.gathered(
     click.option(
         "--into", metavar="FILE", type=options.NEW_FILE, help="Append to FILE, which is created if it does not exist."
     ),
-    options.section,
-    options.snapshot,
-    options.other_build,
+    options.evidence_given,
     click.option("--tree", metavar="DIR", type=options.DIRECTORY, help="Directory of linesmith.toml, for --check."),
     click.option("--intent", metavar="FILE", type=EXISTING_FILE, help="Intent file, instead of the one in --tree."),
     click.option("--kconfig", metavar="FILE", type=EXISTING_FILE, help=".config to use if ELF has none."),
@@ -106,9 +102,7 @@ def command(request: IntentRequest, basis: PremiseOptions) -> int:
 
         shown = _from_run(request.elf, request.type_, winner(request.origin), basis)
     else:
-        evidence = request.section, request.type_, None, request.snapshot, request.trust
-        found = analyse(request.elf, request.origin, *evidence)
-        shown = _from_profile(found, basis)
+        shown = _from_profile(analyse(request.elf, request.origin, request.evidence, request.type_), basis)
     if request.into is not None:
         add_to(request.into, shown)
     else:
@@ -155,7 +149,7 @@ def _from_run(elf: Path, type_: str, best: Winner, basis: PremiseOptions) -> Typ
     from linesmith.analyzer.intent.entry import Grounds, entry, separated_between
     from linesmith.analyzer.layouts.collection import select
 
-    found = analyse(best.before, best.profile, best.section, type_)
+    found = analyse(best.before, best.profile, options.EvidenceOptions(best.section), type_)
     before, lines = _held(found)
     changed, reading = load(best.after), load(elf)
     after, here = select(changed.layouts, (before.title,))[0], select(reading.layouts, (before.title,))[0]

@@ -34,14 +34,12 @@ class MapOptions:
 
     format_: str | None
     profile: Path | None
-    section: int
-    snapshot: Path | None
-    trust: str | None
+    evidence: options.EvidenceOptions
     phase: int | None
 
     def refuse_idle(self, *, drawn: bool, alone: bool, access: bool, **others: object) -> None:
         """Raise ``click.UsageError`` for options that would change nothing, as on a map that stands ``alone``."""
-        if self.profile is None and (self.snapshot or self.trust):
+        if self.profile is None and (self.evidence.snapshot or self.evidence.trust):
             raise click.UsageError("--snapshot, --by-symbol and --assume-same-layout need a profile; give --profile")
         if self.profile is None and is_given("section"):
             raise click.UsageError("--section needs a profile; give --profile")
@@ -65,9 +63,7 @@ _maps_given = options.gathered(
         type=options.PROFILE_PATH,
         help="Draw the cache lines, coloured by the accesses in PROFILE.",
     ),
-    options.section,
-    options.snapshot,
-    options.other_build,
+    options.evidence_given,
     click.option(
         "--phase",
         metavar="BYTES",
@@ -197,7 +193,7 @@ def _analysed(elf: Path, profile: Path, record: str | None, drawing: MapOptions)
 
     try:
         top = None if record else LOOKED_AT
-        return analyse(elf, profile, drawing.section, record, top, drawing.snapshot, drawing.trust)
+        return analyse(elf, profile, drawing.evidence, record, top)
     except NothingToSuggest as error:
         remark(str(error))
         return None

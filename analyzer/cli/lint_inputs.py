@@ -243,7 +243,7 @@ def _profiled(settings: LintSettings, elf: Path, profile: Path) -> LintSettings:
 def _shown(elf: Path, profile: Path) -> Iterator[TypeIntent]:
     from linesmith.analyzer.intent.entry import usage
 
-    found = analyse(elf, profile, 1)
+    found = analyse(elf, profile)
     layouts = found.reading.layouts
     lines: dict[int, list[Finding]] = {}
     for one in found.findings:

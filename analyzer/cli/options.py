@@ -15,6 +15,7 @@ import click
 from linesmith.analyzer.base.errors import DeadlinePassed
 from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.cli.output import deliver, text_columns
+from linesmith.analyzer.cli.settings import is_given
 
 if TYPE_CHECKING:
     from linesmith.patches.matrix.choice import MatrixRequest
@@ -133,6 +134,18 @@ def other_build(command: Callable[..., None]) -> Callable[..., None]:
     return layout(symbols(command))
 
 
+@dataclass(frozen=True, slots=True)
+class EvidenceOptions:
+    """What explains a profile: which report of its file, whose objects, and what to ``trust`` in another build."""
+
+    section: int = 1
+    snapshot: Path | None = None
+    trust: str | None = None
+
+
+FIRST_REPORT = EvidenceOptions()
+evidence_given = gathered("evidence", EvidenceOptions, section, snapshot, other_build)
+
 slabinfo = click.option(
     "--slabinfo",
     metavar="PATH",
@@ -186,6 +199,29 @@ trace = click.option(
 output = click.option(
     "-o", "--output", metavar="FILE", type=NEW_FILE, help="Write the result to FILE (replaced if it exists)."
 )
+# What says how a profile is explained, and what candidates rest on.
+_CARRIED = frozenset((
+    "section", "snapshot", "trust", "trace", "growth", "constraints", "configurations", "cpus", "page_size", "kernel",
+    "slabinfo", "tree", "build", "deadline",
+))  # fmt: skip
+
+
+def words_to_go_on(elf: Path, profile: Path) -> tuple[str, ...]:
+    """The files, and the options of this command line that the next command for the same profile takes as well."""
+    context = click.get_current_context()
+    words = [str(elf), str(profile)]
+    for one in context.command.params:
+        value = context.params.get(one.name or "")
+        if not isinstance(one, click.Option) or one.name not in _CARRIED or value is None:
+            continue
+        if one.is_flag:
+            words += [one.opts[-1]] if value == one.flag_value else []
+        elif is_given(one.name):
+            for each in value if one.multiple else (value,):
+                words += [one.opts[-1], str(each)]
+    return tuple(words)
+
+
 html = click.option(
     "--html", metavar="FILE", type=NEW_FILE, help="Write a self-contained HTML page to FILE (replaced if it exists)."
 )

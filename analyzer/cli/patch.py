@@ -102,10 +102,8 @@ _style_given = options.gathered(
 @options.deadline_given
 @options.type_
 @click.option("--candidate", metavar="NAME", type=CandidateChoice(), help="Name from `suggest`. Default: recommended.")
-@options.section
+@options.evidence_given
 @premises.premises_given
-@options.snapshot
-@options.other_build
 @options.trace
 @options.format_
 @series_output.series_given
@@ -127,10 +125,8 @@ def command(
     deadline: Deadline,
     type_: str | None,
     candidate: int | str | None,
-    section: int,
+    evidence: options.EvidenceOptions,
     basis: premises.PremiseOptions,
-    snapshot: Path | None,
-    trust: str | None,
     trace: Path | None,
     format_: str,
     mailing: series_output.Mailing,
@@ -158,7 +154,7 @@ def command(
     mailing.check(tree)
     _check_tree(elf, sources)
     with interruptible():
-        found = analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust, trace=trace)
+        found = analyse(elf, profile, evidence, type_, trace=trace)
         trace = trace_to_replay(found, profile, trace)
         # Numbers and what is recommended are those of `suggest`, which leaves out small records; a name holds for all.
         found = found if isinstance(candidate, str) else worthwhile(found)

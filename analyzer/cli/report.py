@@ -66,9 +66,7 @@ class ProfileOptions:
 
     basis: PremiseOptions
     type_: str | None
-    section: int
-    snapshot: Path | None
-    trust: str | None
+    evidence: options.EvidenceOptions
     trace: Path | None
     sources: ScanOptions
 
@@ -77,9 +75,7 @@ _profile_given = options.gathered(
     "of_profile",
     ProfileOptions,
     options.type_,
-    options.section,
-    options.snapshot,
-    options.other_build,
+    options.evidence_given,
     options.trace,
     premises.premises_given,
     premises.scanning_given,
@@ -174,14 +170,13 @@ def page(request: PageRequest, of_profile: ProfileOptions) -> str:
     from linesmith.analyzer.report.html.pages import render_profile
 
     check_destinations([request.html], ("html",))
-    section, snapshot, trust = of_profile.section, of_profile.snapshot, of_profile.trust
     trace = of_profile.trace
-    found = analyse(request.elf, request.profile, section, of_profile.type_, None, snapshot, trust, trace)
+    found = analyse(request.elf, request.profile, of_profile.evidence, of_profile.type_, trace=trace)
     of_profile = replace(of_profile, trace=trace_to_replay(found, request.profile, trace))
     known = of_profile.basis.premises_of(found, scan_findings(of_profile.sources, found), of_profile.sources)
     made = offered(worthwhile(found), known, of_profile.trace)
     shown = suggested(found, known, made, of_profile.trace)
-    report = ProfileSection(found.profile, section, found.reports, found.left_out)
+    report = ProfileSection(found.profile, of_profile.evidence.section, found.reports, found.left_out)
     return render_profile(shown, report, tuple(_unchecked(of_profile)))
 
 
@@ -331,7 +326,8 @@ def _seen(variant: ChangedVariant, layout: Layout) -> Explanation | None:
     if variant.profile is None or not layout.name:
         return None
     try:
-        return analyse(Path(variant.before.identity.path), variant.profile.path, variant.profile.section, layout.name)
+        evidence = options.EvidenceOptions(variant.profile.section)
+        return analyse(Path(variant.before.identity.path), variant.profile.path, evidence, layout.name)
     except LinesmithError:
         return None
 

@@ -13,7 +13,6 @@ import click
 from linesmith.analyzer.cli import maps, options, premises
 from linesmith.analyzer.cli.output import remark, text_columns
 from linesmith.analyzer.cli.premises import CandidateChoice, number_of, scan_findings
-from linesmith.analyzer.cli.settings import is_given
 
 if TYPE_CHECKING:
     from linesmith.analyzer.cli.premises import PremiseOptions, ScanOptions
@@ -28,13 +27,11 @@ if TYPE_CHECKING:
 @options.elf
 @options.profile
 @options.type_
-@options.section
+@options.evidence_given
 @click.option("--candidate", metavar="NAME", type=CandidateChoice(), help="Show this candidate in full.")
 @click.option("--full", is_flag=True, help="Show all records, with layouts, coherence steps and alternatives.")
 @premises.premises_given
 @premises.scanning_given
-@options.snapshot
-@options.other_build
 @options.trace
 @click.option(
     "--shard",
@@ -57,13 +54,11 @@ def command(
     elf: Path,
     profile: Path,
     type_: str | None,
-    section: int,
+    evidence: options.EvidenceOptions,
     candidate: int | str | None,
     full: bool,
     basis: PremiseOptions,
     sources: ScanOptions,
-    snapshot: Path | None,
-    trust: str | None,
     trace: Path | None,
     shard: str | None,
     ways: int,
@@ -81,14 +76,13 @@ def command(
 
     basis.check()
     premises.check_tree(sources)
-    found = analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust, trace=trace)
+    found = analyse(elf, profile, evidence, type_, trace=trace)
     trace = trace_to_replay(found, profile, trace)
     split = sharded(found, type_, trace, shard, ways, by) if shard else None
     looked_at = found if isinstance(candidate, str) else worthwhile(found)
     known = basis.premises_of(looked_at, scan_findings(sources, looked_at), sources)
-    answers = replace(
-        suggested(found, known, offered(looked_at, known, trace), trace, split), given=_words(elf, profile)
-    )
+    answers = suggested(found, known, offered(looked_at, known, trace), trace, split)
+    answers = replace(answers, given=options.words_to_go_on(elf, profile))
     there = [one.candidate for one in answers.numbered()]
     number = number_of(candidate, there, lambda: free_candidates(looked_at, known, trace))
     form = maps.chosen_format(format_, output)
@@ -107,21 +101,6 @@ def command(
         render = suggest.render_full if full else suggest.render_text
         text = suggest.render_candidate(answers, number, width) if number else render(answers, width)
     options.write(text, output)
-
-
-def _words(elf: Path, profile: Path) -> tuple[str, ...]:
-    """The files, and the options of the command line that ``patch`` takes as well, for a command to go on with."""
-    from linesmith.analyzer.cli import patch
-
-    context = click.get_current_context()
-    taken = {one.name for one in patch.command.params} - {"elf", "profile", "type_", "candidate", "output", "format_"}
-    words = [str(elf), str(profile)]
-    for one in context.command.params:
-        value = context.params.get(one.name or "")
-        if one.name in taken and value is not None and is_given(one.name or ""):
-            for each in value if one.multiple else (value,):
-                words += [one.opts[-1], str(each)]
-    return tuple(words)
 
 
 # From findings to what is shown.

@@ -89,7 +89,7 @@ def _rows(kernel: RealKernel, given: argparse.Namespace) -> Iterator[Row]:
 
 def _recorded(kernel: RealKernel, profile: Path) -> Iterator[Row]:
     """The candidates of a recording; replayed is its trace."""
-    found = analyse(kernel.elf, profile, 1)
+    found = analyse(kernel.elf, profile)
     answers = offered(found, Premises(kernel=kernel.slabs), None)
     trace = next(
         one for one in (profile.with_name(f"{profile.name}.trace"), profile.with_suffix(".trace")) if one.exists()
@@ -124,7 +124,7 @@ def _asked(kernel: RealKernel, text: Path, type_: str, bench: Judge) -> tuple[Ex
     """What is proposed; the type is named only where nothing is proposed for its objects without."""
     for wanted in (None, type_):
         try:
-            found = analyse(kernel.elf, text, 1, wanted)
+            found = analyse(kernel.elf, text, type_=wanted)
             answers = offered(found, Premises(kernel=kernel.slabs), None)
         except NothingToSuggest:
             if wanted:

@@ -46,7 +46,7 @@ def suggested(kernel: RealKernel, profile: Path, type_: str, bench: Judge, trace
 def _suggested(kernel: RealKernel, profile: Path, wanted: str | None, bench: Judge, traced: bool) -> Suggested:
     premises = Premises(kernel=kernel.slabs)
     try:
-        found = analyse(kernel.elf, profile, 1, wanted)
+        found = analyse(kernel.elf, profile, type_=wanted)
     except NothingToSuggest as nothing:
         return Suggested(refusal=str(nothing))
     advised = advise(found.findings, kernel.layouts, premises, kernel.accesses)

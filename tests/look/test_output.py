@@ -78,3 +78,11 @@ def test_the_name_of_a_profile_may_be_no_utf8(example: Path, tmp_path: Path) -> 
     done = linesmith("hot", example / "bench", name, "--format", "json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["source"].endswith(r"r\xff.c2c")
+
+
+def test_the_next_command_explains_the_profile_in_the_same_way(example: Path) -> None:
+    files, how = ("bench", "bench.c2c"), ("--by-symbol", "--section", "1")
+    shown = " ".join(linesmith("hot", *files, *how, cwd=example).stdout.split())
+    assert "next: linesmith suggest bench bench.c2c --section 1 --by-symbol --type session_index" in shown
+    shown = " ".join(linesmith("suggest", *files, *how, "--cpus", "8", cwd=example).stdout.split())
+    assert "linesmith patch bench bench.c2c --section 1 --by-symbol --cpus 8 --type session_index" in shown
