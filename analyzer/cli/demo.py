@@ -21,7 +21,7 @@ _DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 def command() -> None:
     """Take a small C program from profile to patch, and measure both versions on this machine.
 
-    The profile is recorded with perf or qemu-user if available. This takes about 15 seconds, in a temporary directory.
+    The profile is recorded with perf or qemu-user if available. This takes about 10 seconds, in a temporary directory.
     """
     from linesmith.analyzer.cli.analysis import analyse
     from linesmith.analyzer.demo.program import gather, here
