@@ -17,7 +17,7 @@ from pathlib import Path
 from linesmith.analyzer.base.errors import CacheError, ToolMissing
 from linesmith.analyzer.base.files import cache_directory, location
 from linesmith.analyzer.doctor import programs
-from linesmith.analyzer.doctor.programs import Distribution, Tool, check, ended, release_in, this_distribution
+from linesmith.analyzer.doctor.programs import Tool, as_root, check, distribution, ended, install, release_in
 from linesmith.analyzer.model import Check, Readiness
 from linesmith.plugins.machines.system import kvm_obstacle
 from linesmith.plugins.machines.user import plugin_file
@@ -34,21 +34,20 @@ def examine(tree: Path, build: Path | None, tell: Callable[[str], None]) -> tupl
 
     ``build`` is the ``O=`` directory of a build of the source ``tree``, where that is another.
     """
-    distribution = this_distribution()
     tell("trying perf")
-    perf = tuple(sampling_checks(distribution))
+    perf = tuple(sampling_checks())
     tell("trying KVM")
-    emulated = tuple(emulation_checks(distribution))
+    emulated = tuple(emulation_checks())
     tell("looking for programs")
     return (
         recording_check((*perf, *emulated)),
         *perf,
         *emulated,
-        *programs.program_checks(distribution),
+        *programs.program_checks(),
         *programs.library_checks(),
         cache(location()),
         *sources(tree, build or tree),
-        running_kernel(distribution, os.uname().release),
+        running_kernel(os.uname().release),
     )
 
 
@@ -93,15 +92,15 @@ def sources(tree: Path, build: Path) -> Iterator[Check]:
         yield Check(AREA, "configuration", Readiness.MISSING, f"no {config}", purpose, remedy)
 
 
-def running_kernel(distribution: Distribution, release: str) -> Check:
+def running_kernel(release: str) -> Check:
     """The vmlinux of the kernel that runs here, as distributions install it."""
     purpose = "the ELF file for profiles of this machine's kernel"
     places = (f"/usr/lib/debug/boot/vmlinux-{release}", f"/usr/lib/debug/lib/modules/{release}/vmlinux")
     whole = next((place for place in places if Path(place).is_file()), None)
     if whole:
         return Check(AREA, "running kernel", Readiness.READY, whole, purpose)
-    packaged = "debian" in distribution.words[:1] and Path(f"/boot/vmlinuz-{release}").is_file()
-    remedy = distribution.install(f"linux-image-{release}-dbg") if packaged else ""
+    packaged = "debian" in distribution()[:1] and Path(f"/boot/vmlinuz-{release}").is_file()
+    remedy = install(f"linux-image-{release}-dbg") if packaged else ""
     if _BTF.is_file():
         said = f"{_BTF}: layouts only, no source lines and no code"
         return Check(AREA, "running kernel", Readiness.LIMITED, said, purpose, remedy)
@@ -146,16 +145,16 @@ _SYSTEMS = {"x86_64": "qemu-system-x86", "aarch64": "qemu-system-arm"}
 _WAYS = {"perf": ("perf", PMU), "qemu-user": (PROGRAMS_ONLY, PLUGIN), "qemu": (WHOLE, PLUGIN, "busybox")}
 
 
-def sampling_checks(distribution: Distribution) -> Iterator[Check]:
+def sampling_checks() -> Iterator[Check]:
     """perf, and what it can sample here."""
     perf = shutil.which("perf")
     purpose = "records profiles on this machine, reads perf.data"
     if perf is None:
-        remedy = distribution.install("linux-perf")
+        remedy = install("linux-perf")
         yield Check(RECORDING, "perf", Readiness.MISSING, "not installed", purpose, remedy)
     else:
         yield Check(RECORDING, "perf", Readiness.READY, f"perf {release_in(ended(perf, '--version'))}".strip(), purpose)
-    yield _pmu(perf, distribution)
+    yield _pmu(perf)
 
 
 def events(devices: Path) -> str:
@@ -163,7 +162,7 @@ def events(devices: Path) -> str:
     return next((meaning for path, meaning in _EVENTS if (devices / path).exists()), "")
 
 
-def _pmu(perf: str | None, distribution: Distribution) -> Check:
+def _pmu(perf: str | None) -> Check:
     event = events(_DEVICES)
     if not event:
         virtual = False
@@ -181,11 +180,11 @@ def _pmu(perf: str | None, distribution: Distribution) -> Check:
     forbidden = False
     with suppress(OSError, ValueError):
         forbidden = int(_PARANOID.read_text("ascii")) >= _MOST_PARANOID
-    remedy = distribution.as_root("sysctl kernel.perf_event_paranoid=1") if forbidden else ""
+    remedy = as_root("sysctl kernel.perf_event_paranoid=1") if forbidden else ""
     return Check(RECORDING, PMU, Readiness.LIMITED, f"{event}, but perf may not use it", _PURPOSE_OF_PMU, remedy)
 
 
-def emulation_checks(distribution: Distribution) -> Iterator[Check]:
+def emulation_checks() -> Iterator[Check]:
     """What emulates, what follows, what is in the guest, and KVM."""
     machine = os.uname().machine
     whole = Tool(
@@ -199,11 +198,11 @@ def emulation_checks(distribution: Distribution) -> Iterator[Check]:
         EMULATION_AREA, PROGRAMS_ONLY, (f"qemu-{machine}",), "qemu-user", "records programs (`record --on qemu-user`)"
     )
     shell = Tool(EMULATION_AREA, "busybox", ("busybox",), "busybox-static", "userland of guests", (), "--help")
-    yield check(whole, distribution)
-    yield check(programs, distribution)
+    yield check(whole)
+    yield check(programs)
     yield _plugin()
-    yield check(shell, distribution)
-    yield _kvm(distribution)
+    yield check(shell)
+    yield _kvm()
 
 
 def _plugin() -> Check:
@@ -217,7 +216,7 @@ def _plugin() -> Check:
     return Check(EMULATION_AREA, PLUGIN, Readiness.READY, "in this installation", purpose)
 
 
-def _kvm(distribution: Distribution) -> Check:
+def _kvm() -> Check:
     purpose = "runs guests of `tune` and `bench` at full speed; `record` emulates in any case"
     try:
         obstacle = kvm_obstacle()
@@ -226,7 +225,7 @@ def _kvm(distribution: Distribution) -> Check:
     if obstacle is None:
         return Check(EMULATION_AREA, "KVM", Readiness.READY, "ran a guest", purpose)
     denied = "may not be used" in obstacle
-    remedy = distribution.as_root('usermod --append --groups kvm "$USER"') if denied else ""
+    remedy = as_root('usermod --append --groups kvm "$USER"') if denied else ""
     return Check(EMULATION_AREA, "KVM", Readiness.MISSING, f"{obstacle}; guests are emulated", purpose, remedy)
 
 

@@ -41,55 +41,29 @@ def ended(*argv: str, seconds: int = _SECONDS) -> Ended | None:
 
 # How packages are installed here.
 
-# By package of Debian: what Fedora, Arch and openSUSE call it; the same name where nothing is said.
-_ELSEWHERE: dict[str, tuple[str, str, str]] = {
-    "dwarves": ("dwarves", "pahole", "dwarves"),
-    "gcc-aarch64-linux-gnu": ("gcc-aarch64-linux-gnu", "aarch64-linux-gnu-gcc", "cross-aarch64-gcc14"),
-    "gcc-riscv64-linux-gnu": ("gcc-riscv64-linux-gnu", "riscv64-linux-gnu-gcc", "cross-riscv64-gcc14"),
-    "linux-perf": ("perf", "perf", "perf"),
-    "libclang-19-dev llvm-19-dev": ("clang-devel llvm-devel", "clang llvm", "clang-devel llvm-devel"),
-    "openssh-client": ("openssh-clients", "openssh", "openssh-clients"),
-    "qemu-system-x86": ("qemu-system-x86", "qemu-system-x86", "qemu-x86"),
-    "qemu-system-arm": ("qemu-system-aarch64", "qemu-system-aarch64", "qemu-arm"),
-    "qemu-user": ("qemu-user", "qemu-user", "qemu-linux-user"),
-    "busybox-static": ("busybox", "busybox", "busybox-static"),
-    "virtme-ng": ("virtme-ng", "virtme-ng", "virtme"),
-}
-_FAMILIES = {"fedora": 0, "rhel": 0, "arch": 1, "suse": 2, "opensuse": 2}
-_COMMANDS = ("dnf install", "pacman -S", "zypper install")
 _UBUNTU = {"linux-perf": "linux-tools-generic linux-tools-$(uname -r)"}
 
 
-@dataclass(frozen=True, slots=True)
-class Distribution:
-    """A distribution by its words for itself, the narrowest first; ``root`` tells that no ``sudo`` is needed."""
-
-    words: tuple[str, ...]
-    root: bool
-
-    def install(self, package: str) -> str:
-        """The command that installs what Debian calls ``package``, here."""
-        if {"debian", "ubuntu"} & set(self.words):
-            named = _UBUNTU.get(package, package) if "ubuntu" in self.words else package
-            return self.as_root(f"apt-get install {named}")
-        family = next((_FAMILIES[word] for word in self.words if word in _FAMILIES), None)
-        if family is None:
-            return f"install the package that Debian calls {package}"
-        return self.as_root(f"{_COMMANDS[family]} {_ELSEWHERE.get(package, (package,) * 3)[family]}")
-
-    def as_root(self, command: str) -> str:
-        """A command that only root may run."""
-        return command if self.root else f"sudo {command}"
-
-
-def this_distribution() -> Distribution:
-    """What this machine runs. See os-release(5)."""
+def distribution() -> tuple[str, ...]:
+    """The words of this machine's distribution for itself, the narrowest first. See os-release(5)."""
     try:
         facts = platform.freedesktop_os_release()
     except OSError:
-        facts = {}
-    words = (facts.get("ID", ""), *facts.get("ID_LIKE", "").split())
-    return Distribution(tuple(word for word in words if word), os.geteuid() == 0)
+        return ()
+    return facts.get("ID", ""), *facts.get("ID_LIKE", "").split()
+
+
+def install(package: str) -> str:
+    """The command that installs what Debian calls ``package``, where that is known."""
+    words = distribution()
+    if not {"debian", "ubuntu"} & set(words):
+        return f"install the package that Debian calls {package}"
+    return as_root(f"apt-get install {_UBUNTU.get(package, package) if 'ubuntu' in words else package}")
+
+
+def as_root(command: str) -> str:
+    """A command that only root may run."""
+    return command if os.geteuid() == 0 else f"sudo {command}"
 
 
 CHANGE = "change"
@@ -137,23 +111,20 @@ PROGRAMS = (
 )
 
 
-def program_checks(distribution: Distribution) -> Iterator[Check]:
+def program_checks() -> Iterator[Check]:
     """One for each program, and one for our own that parses sources."""
-    yield _source_scan(distribution)
-    for program in PROGRAMS:
-        yield check(program, distribution)
+    yield _source_scan()
+    yield from map(check, PROGRAMS)
 
 
-def check(program: Tool, distribution: Distribution) -> Check:
+def check(program: Tool) -> Check:
     """Where it is, and which release."""
     name = next((name for name in program.names if shutil.which(name)), None)
     if name is None:
-        remedy = distribution.install(program.package)
-        return _made(program, Readiness.MISSING, "not installed", remedy)
+        return _made(program, Readiness.MISSING, "not installed", install(program.package))
     done = ended(name, program.option)
     if done is None or done.status < 0:
-        remedy = distribution.install(program.package)
-        return _made(program, Readiness.MISSING, f"{name} is installed but does not run", remedy)
+        return _made(program, Readiness.MISSING, f"{name} is installed but does not run", install(program.package))
     return _made(program, Readiness.READY, f"{name} {release_in(done)}".strip(), "")
 
 
@@ -161,12 +132,12 @@ def _made(program: Tool, readiness: Readiness, said: str, remedy: str) -> Check:
     return Check(program.area, program.title, readiness, said, program.purpose, remedy, program.needed_by)
 
 
-def _source_scan(distribution: Distribution) -> Check:
+def _source_scan() -> Check:
     purpose = "finds code that relies on the order of members (`--tree`)"
     try:
         said = source_scan.release(source_scan.program())
     except ToolMissing:
-        remedy = f"{distribution.install('libclang-19-dev llvm-19-dev')}, then install linesmith again"
+        remedy = f"{install('libclang-19-dev llvm-19-dev')}, then install linesmith again"
         return Check(CHANGE, "source scan", Readiness.MISSING, "not in this installation", purpose, remedy)
     return Check(CHANGE, "source scan", Readiness.READY, said, purpose)
 
