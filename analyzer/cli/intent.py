@@ -14,15 +14,11 @@ from linesmith.analyzer.base.errors import IntentError, NothingToSuggest
 from linesmith.analyzer.cli import options, premises
 from linesmith.analyzer.cli.analysis import analyse, load, root_of, side
 from linesmith.analyzer.cli.options import EXISTING, EXISTING_FILE
-from linesmith.analyzer.model import Severity, TypeIntent
 
 if TYPE_CHECKING:
     from linesmith.analyzer.cli.options import MachineOptions
     from linesmith.analyzer.cli.premises import PremiseOptions
-    from linesmith.analyzer.model import (
-        Finding,
-        Layout,
-    )
+    from linesmith.analyzer.model import Finding, Layout, TypeIntent
     from linesmith.analyzer.sharing.analysis import Explanation
     from linesmith.tuner.run.result import Winner
 
@@ -212,6 +208,7 @@ def _check(request: IntentRequest, machine: MachineOptions) -> int:
     from linesmith.analyzer.intent.reading import FILE_NAME, read_intent
     from linesmith.analyzer.lint.linting import checked
     from linesmith.analyzer.lint.pairs import located
+    from linesmith.analyzer.model import Severity
     from linesmith.analyzer.report.lint import render_text
 
     root = request.tree or root_of(Path.cwd())

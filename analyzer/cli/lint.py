@@ -23,7 +23,6 @@ from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.cli import options, output
 from linesmith.analyzer.cli.options import EXISTING_FILE, EXISTING_OR_STDIN, NEW_FILE
 from linesmith.analyzer.cli.settings import is_given
-from linesmith.analyzer.model import Severity
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -300,6 +299,8 @@ def tell(report: LintReport, forms: ReportForms) -> None:
 
 def status(report: LintReport, fail_on: str) -> int:
     """1 where a violation is as severe as ``fail_on`` says, or where not all was judged, else 0."""
+    from linesmith.analyzer.model import Severity
+
     if fail_on == NEVER:
         return 0
     least = Severity(fail_on).rank
