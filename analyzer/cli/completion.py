@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``linesmith completion``: what a shell needs to complete command lines; ``names`` has what it offers for names."""
+"""``linesmith completion``: what a shell needs to complete command lines; ``group`` has what it offers for names."""
 
 from __future__ import annotations
 
