@@ -11,16 +11,14 @@ from linesmith.analyzer.cli import options, runs
 
 
 @click.command()
-@runs.PLAN
-@click.argument("patches", metavar="PATCH...", nargs=-1, required=True, type=options.EXISTING_FILE)
 @runs.run_given
+@click.argument("patches", metavar="PATCH...", nargs=-1, required=True, type=options.EXISTING_FILE)
 @options.result_format
 @options.output
 @options.dry_run
 def command(
-    plan: Path,
     patches: tuple[Path, ...],
-    run_options: runs.RunOptions,
+    given: runs.RunOptions,
     format_: str,
     output: Path | None,
     dry_run: bool,
@@ -36,15 +34,14 @@ def command(
     from linesmith.tuner.run.plan_file import read_plan
     from linesmith.tuner.run.preparation import of_bench
 
-    measured_plan = run_options.within(read_plan(plan))
-    place = run_options.place(plan)
+    plan = given.within(read_plan(given.plan))
     variants = runs.variants_of(patches)
     if dry_run:
-        runs.show(of_bench(measured_plan, variants, place.folder), output)
+        runs.show(of_bench(plan, variants, given.place), output)
         return 0
     from linesmith.tuner.run.bench import bench
 
-    with runs.at_work(plan, place) as (run, pool):
-        result = bench(measured_plan, variants, run, pool, runs.Narrator())
-    runs.deliver(result, place.folder, format_, output)
+    with runs.at_work(given) as (run, pool):
+        result = bench(plan, variants, run, pool, runs.Narrator())
+    runs.deliver(result, given.place, format_, output)
     return 0 if result.confirmed else 1

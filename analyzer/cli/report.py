@@ -90,12 +90,6 @@ _profile_given = options.gathered(
     required=True,
     type=options.ProfilePath(exists=True, allow_dash=True, path_type=Path),
 )
-@click.option(
-    "--elf",
-    metavar="ELF",
-    type=options.EXISTING_FILE,
-    help="Program or kernel that was profiled; the same as the argument ELF.",
-)
 @options.html
 @click.option("--against", metavar="RUN", type=options.DIRECTORY, help="Compare with another run of the same variants.")
 @options.result_format
@@ -103,7 +97,6 @@ _profile_given = options.gathered(
 @_profile_given
 def command(
     inputs: tuple[Path, ...],
-    elf: Path | None,
     html: Path | None,
     against: Path | None,
     format_: str,
@@ -116,7 +109,7 @@ def command(
     the hot cache lines, who accesses them, and the changes that `suggest` proposes, with layouts, costs and phases. The
     options from --type on apply to that page.
     """
-    request = chosen_report(inputs, elf, html)
+    request = chosen_report(inputs, html)
     if isinstance(request, PageRequest):
         options.write_page(page(request, of_profile), request.html)
         return
@@ -143,24 +136,23 @@ class PageRequest:
     html: Path
 
 
-def chosen_report(inputs: tuple[Path, ...], elf: Path | None, html: Path | None) -> Path | PageRequest:
+def chosen_report(inputs: tuple[Path, ...], html: Path | None) -> Path | PageRequest:
     """The run directory, or the files of a profile; raises ``click.UsageError`` for anything else."""
     if inputs[0].is_dir():
-        if len(inputs) > 1 or elf:
+        if len(inputs) > 1:
             raise click.UsageError(f"{inputs[0]} is a directory, so it must be a RUN; give the RUN alone")
         _refuse(_OF_PROFILES, "applies to a PROFILE, not to a RUN; leave it out")
         return inputs[0]
-    files = (elf, *inputs) if elf else inputs
-    if len(files) == 1:
+    if len(inputs) == 1:
         raise click.UsageError(
-            f"{files[0]} is not a run directory; for a profile, give the program or kernel as well: ELF PROFILE"
+            f"{inputs[0]} is not a run directory; for a profile, give the program or kernel as well: ELF PROFILE"
         )
-    if len(files) > 2 or files[1].is_dir():
+    if len(inputs) > 2 or inputs[1].is_dir():
         raise click.UsageError("give one RUN, or one PROFILE with its ELF: ELF PROFILE")
     _refuse(_OF_RUNS, "applies to a RUN, not to a PROFILE; leave it out")
     if html is None:
         raise click.UsageError("a profile needs --html FILE; `linesmith hot` and `suggest` print text")
-    return PageRequest(files[0], files[1], html)
+    return PageRequest(inputs[0], inputs[1], html)
 
 
 def page(request: PageRequest, of_profile: ProfileOptions) -> str:

@@ -26,13 +26,12 @@ from linesmith.analyzer.cli.output import CLEAR_LINE, quiet, remark
 
 if TYPE_CHECKING:
     from linesmith.analyzer.model import Fidelity, Result, TunePlan, Variant
-    from linesmith.plugins.api import Pool, Settings
+    from linesmith.plugins.api import Pool
     from linesmith.tuner.run.laboratory import RunProgress
     from linesmith.tuner.run.preparation import Preview
     from linesmith.tuner.run.run_directory import RunDirectory
 
 
-PLAN = click.argument("plan", metavar="PLAN.toml", type=options.EXISTING_FILE)
 BEST = "best.patch"
 _END_OF_MESSAGE = "\n---\n"
 _SECONDS = 60
@@ -43,11 +42,12 @@ _SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """Where a run is kept (``None``: beside its plan) and carried out; ``resume`` tells that it was begun before.
+    """A plan, where its run is kept (``folder``) and carried out; ``resume`` tells that it was begun before.
 
     ``minutes`` are those of wall time, where the plan's do not count.
     """
 
+    plan: Path
     folder: Path | None
     resume: bool
     executor: str
@@ -76,14 +76,16 @@ class RunOptions:
         given = {"scheduler": self.scheduler or None, "bench": self.machines or None, "workers": self.workers}
         return {name: value for name, value in given.items() if value is not None}
 
-    def place(self, plan: Path) -> RunPlace:
-        """The place of a run of this plan; raises ``click.UsageError`` for settings of another executor."""
-        return RunPlace(self.folder or plan.with_suffix(".run"), self.resume, self.executor, self.settings())
+    @property
+    def place(self) -> Path:
+        """The run directory."""
+        return self.folder or self.plan.with_suffix(".run")
 
 
 run_given = options.gathered(
-    "run_options",
+    "given",
     RunOptions,
+    click.argument("plan", metavar="PLAN.toml", type=options.EXISTING_FILE),
     click.option(
         "--run", "folder", metavar="DIR", type=options.NEW_DIRECTORY, help="Run directory.  [default: PLAN.run]"
     ),
@@ -103,28 +105,19 @@ run_given = options.gathered(
 # From a plan to a result in a run directory.
 
 
-@dataclass(frozen=True, slots=True)
-class RunPlace:
-    """Where a run is kept and carried out; ``resume`` tells that it was begun before."""
-
-    folder: Path
-    resume: bool
-    executor: str
-    settings: Settings
-
-
 @contextmanager
-def at_work(plan_file: Path, place: RunPlace) -> Iterator[tuple[RunDirectory, Pool]]:
+def at_work(given: RunOptions) -> Iterator[tuple[RunDirectory, Pool]]:
     """The run directory, locked, and the workers; an interrupt says how to go on.
 
-    Raises ``JournalError``, ``ExecutorFailed``, ``PlanError``, and ``ToolMissing``.
+    Raises ``JournalError``, ``ExecutorFailed``, ``PlanError``, ``ToolMissing``, and ``click.UsageError`` for settings
+    of another executor.
     """
     from linesmith.plugins.registry import executor
 
-    chosen = executor(place.executor)
-    with _run_directory(plan_file, place) as run, interruptible():
+    chosen, settings = executor(given.executor), given.settings()
+    with _run_directory(given) as run, interruptible():
         try:
-            with chosen.open(place.settings, run.workers) as pool:
+            with chosen.open(settings, run.workers) as pool:
                 yield run, pool
         except (KeyboardInterrupt, click.Abort):
             words = [word for word in sys.argv[1:] if word != "--resume"]
@@ -132,18 +125,18 @@ def at_work(plan_file: Path, place: RunPlace) -> Iterator[tuple[RunDirectory, Po
             raise click.Abort from None
 
 
-def _run_directory(plan_file: Path, place: RunPlace) -> RunDirectory:
+def _run_directory(given: RunOptions) -> RunDirectory:
     from linesmith.tuner.run.run_directory import RunDirectory
 
-    text = plan_file.read_text("utf-8")
-    if not place.resume:
-        return RunDirectory.create(place.folder, text, plan_file.absolute().parent)
-    run = RunDirectory.open(place.folder)
-    if (run.plan, run.folder) == (text, plan_file.absolute().parent):
+    text, beside = given.plan.read_text("utf-8"), given.plan.absolute().parent
+    if not given.resume:
+        return RunDirectory.create(given.place, text, beside)
+    run = RunDirectory.open(given.place)
+    if (run.plan, run.folder) == (text, beside):
         return run
     run.close()
     raise JournalError(
-        f"{plan_file} is not the plan of {place.folder} (its tune.toml); give that plan, or leave out --resume if"
+        f"{given.plan} is not the plan of {given.place} (its tune.toml); give that plan, or leave out --resume if"
         " nothing was measured yet, or start another run with --run"
     )
 

@@ -11,15 +11,12 @@ from linesmith.analyzer.cli import options, runs
 
 
 @click.command()
-@runs.PLAN
 @runs.run_given
 @click.option("--trials", metavar="N", type=click.IntRange(min=1), help="Number of trials. Default: from the plan.")
 @options.result_format
 @options.output
 @options.dry_run
-def command(
-    plan: Path, run_options: runs.RunOptions, trials: int | None, format_: str, output: Path | None, dry_run: bool
-) -> None:
+def command(given: runs.RunOptions, trials: int | None, format_: str, output: Path | None, dry_run: bool) -> None:
     """Find the best layout for a workload: propose, rebuild, boot, benchmark and compare.
 
     PLAN.toml names the tree, the build, the workload and the budget. The tree is not modified. All data is stored in a
@@ -28,13 +25,12 @@ def command(
     from linesmith.tuner.run.plan_file import read_plan
     from linesmith.tuner.run.preparation import of_tune
 
-    given = run_options.within(read_plan(plan), trials)
-    place = run_options.place(plan)
+    plan = given.within(read_plan(given.plan), trials)
     if dry_run:
-        runs.show(of_tune(given, place.folder), output)
+        runs.show(of_tune(plan, given.place), output)
         return
     from linesmith.tuner.run.tune import tune
 
-    with runs.at_work(plan, place) as (run, pool):
-        result = tune(given, run, pool, runs.Narrator())
-    runs.deliver(result, place.folder, format_, output)
+    with runs.at_work(given) as (run, pool):
+        result = tune(plan, run, pool, runs.Narrator())
+    runs.deliver(result, given.place, format_, output)

@@ -56,7 +56,7 @@ def test_all_commands_that_read_sources_have_the_same_deadline() -> None:
         for name, page in pages.items()
         if (found := re.search(r"--deadline SECONDS.*?\[default: 300; x>=1\]", page, re.DOTALL))
     }
-    assert told.keys() == {*["diff", "encapsulate", "inline", "intent", "layout", "lint", "patch", "report", "suggest"]}
+    assert told.keys() == {*["diff", "encapsulate", "inline", "layout", "lint", "patch", "report", "suggest"]}
     assert len(set(told.values())) == 1
 
 

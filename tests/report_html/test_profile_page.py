@@ -87,12 +87,6 @@ def test_readers_writers_and_steps_have_cpus_nodes_and_shares(browser: Browser, 
     assert "needless" in browser.value("document.querySelector('.steps').innerText")
 
 
-def test_elf_may_be_named_behind_the_profile(example: tuple[Path, Path], page: Path, tmp_path: Path) -> None:
-    elf, profile = example
-    linesmith("report", profile, "--elf", elf, "--html", tmp_path / "other.html")
-    assert (tmp_path / "other.html").read_bytes() == page.read_bytes()
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
