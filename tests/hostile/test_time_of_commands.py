@@ -168,7 +168,13 @@ def test_a_series_names_the_units_that_were_not_compiled_in_time(tmp_path: Path)
 
 
 @needs_spatch
-@pytest.mark.parametrize("words", [("encapsulate", "wheel.size", "--accessor", "wheel_size"), ("inline", "area.lock")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("encapsulate", "wheel.size", "--accessor", "wheel_size"),
+        pytest.param(("inline", "area.lock"), marks=pytest.mark.study),
+    ],
+)
 def test_a_series_of_which_nothing_was_compiled_in_time_is_not_given_out(
     tmp_path: Path, words: tuple[str, ...]
 ) -> None:

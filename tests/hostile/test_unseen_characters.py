@@ -113,11 +113,12 @@ def test_what_is_said_of_a_profile_steers_nobody(command: str, workplace: Path, 
     profiles = [workplace / "bench.c2c"]
     if command == "compare":
         profiles.append(Path(shutil.copy(workplace / "bench.c2c", tmp_path / "again.c2c")))
-    for form in ("text", "json"):
-        page = ("--html", tmp_path / "page.html") if command == "report" else ("--format", form)
-        done = linesmith(command, workplace / "bench", *profiles, *page)
+    page = tmp_path / "page.html"
+    forms = [("--html", page)] if command == "report" else [("--format", "text"), ("--format", "json")]
+    for form in forms:
+        done = linesmith(command, workplace / "bench", *profiles, *form)
         assert done.returncode == 0, done.stderr
-        shown = (tmp_path / "page.html").read_text() if command == "report" else done.stdout
+        shown = page.read_text() if command == "report" else done.stdout
         assert unseen_in(shown + done.stderr) == []
         assert r"sess\u202e_index" in shown
 
