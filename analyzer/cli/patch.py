@@ -18,7 +18,7 @@ import click
 from linesmith.analyzer.base.errors import LinesmithError, NothingToSuggest
 from linesmith.analyzer.cli import options, output, premises, series_output
 from linesmith.analyzer.cli.output import StepReporter
-from linesmith.analyzer.cli.premises import CandidateChoice, Scanned, ScanOptions, number_of, objects, scan_if_possible
+from linesmith.analyzer.cli.premises import CandidateChoice, ScanOptions, number_of, objects, scan_if_possible
 from linesmith.analyzer.cli.series_output import tell
 
 if TYPE_CHECKING:
@@ -161,14 +161,14 @@ def command(
         basis = basis.on_machine_of(found.profile)
         request = replace(request, cpus=basis.machine.cpus)
         with deadline.running():
-            scanned = survey(found, sources, request, dry_run=dry_run)
-        known = basis.premises_of(found, scanned.scans, ScanOptions(tree, build, deadline))
+            scans = survey(found, sources, request, dry_run=dry_run)
+        known = basis.premises_of(found, scans, ScanOptions(tree, build, deadline))
         choice = choose(found, known, trace, candidate)
         if choice.facts:
             tell_choice(choice.candidate)
         if dry_run:
             show_draft(choice, sources, request)
-        elif deliver(choice, sources, request, scanned, found.reading.layouts):
+        elif deliver(choice, sources, request, scans, found.reading.layouts):
             click.get_current_context().exit(1)
 
 
@@ -262,7 +262,7 @@ def _check_tree(elf: Path, tree: Tree) -> None:
         planned(tree.root, tree.build)
 
 
-def survey(found: Explanation, tree: Tree, request: PatchRequest, *, dry_run: bool) -> Scanned:
+def survey(found: Explanation, tree: Tree, request: PatchRequest, *, dry_run: bool) -> tuple[SourceScan, ...]:
     """Who relies on the order of the records found; raises what stands in the way of every candidate.
 
     A record may have no declaration in the tree, or one that must stay; the tree may have no configuration, or not the
@@ -286,7 +286,7 @@ def survey(found: Explanation, tree: Tree, request: PatchRequest, *, dry_run: bo
     else:
         if obstacles:
             raise obstacles[0]
-    return scan_if_possible(tree.root, tree.build, found) if request.scan else Scanned()
+    return scan_if_possible(tree.root, tree.build, found) if request.scan else ()
 
 
 def show_draft(choice: ChosenCandidate, tree: Tree, request: PatchRequest) -> None:
@@ -300,7 +300,9 @@ def show_draft(choice: ChosenCandidate, tree: Tree, request: PatchRequest) -> No
     output.deliver(changes.render_draft(made, request.format), request.mailing.file)
 
 
-def deliver(choice: ChosenCandidate, tree: Tree, request: PatchRequest, scanned: Scanned, layouts: Layouts) -> bool:
+def deliver(
+    choice: ChosenCandidate, tree: Tree, request: PatchRequest, scans: Sequence[SourceScan], layouts: Layouts
+) -> bool:
     """The candidate as confirmed patches, written where they are to go; what is not as expected is told beside them.
 
     ``layouts`` are those of the ELF file. Returns whether a configuration that was asked for has it worse than before,
@@ -315,7 +317,7 @@ def deliver(choice: ChosenCandidate, tree: Tree, request: PatchRequest, scanned:
     candidate = request.style.dressed(choice.candidate, choice.facts)
     with request.deadline.running():
         confirmed = confirm(candidate, tree, StepReporter(), request.style.remarks(candidate, choice.seen))
-    scan = next((one for one in scanned.scans if one.record == candidate.type), None)
+    scan = next((one for one in scans if one.record == candidate.type), None)
     checks = _checks(candidate, confirmed, tree, request, layouts, scan)
     title = confirmed.original.declared.record.title
     further = further_checks(checks, scan, title, choice.facts)
@@ -331,7 +333,6 @@ def deliver(choice: ChosenCandidate, tree: Tree, request: PatchRequest, scanned:
         request.mailing.write(files)
     whole_text = "" if request.format == "json" else request.mailing.whole
     in_time = tell(series, tree.root, files, request.deadline, whole_text)
-    scanned.tell()
     return is_worse(checks) or not in_time
 
 

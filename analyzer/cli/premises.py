@@ -65,19 +65,6 @@ scanning_given = options.gathered(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Scanned:
-    """What was found; where nothing could be, ``reason`` says why."""
-
-    scans: tuple[SourceScan, ...] = ()
-    reason: str = ""
-
-    def tell(self) -> None:
-        """Say that the scan failed, if it did."""
-        if self.reason:
-            remark(f"not scanned for code that relies on the member order: {self.reason}")
-
-
 def scan(tree: Path, build: Path | None, records: Sequence[str]) -> tuple[SourceScan, ...]:
     """What the code of ``tree`` says of each record; raises ``ScanFailed`` and ``ToolMissing``.
 
@@ -95,12 +82,13 @@ def scan(tree: Path, build: Path | None, records: Sequence[str]) -> tuple[Source
     return found
 
 
-def scan_if_possible(tree: Path, build: Path | None, found: Explanation) -> Scanned:
-    """The same for the records of the findings; where it cannot be had, the reason is a value."""
+def scan_if_possible(tree: Path, build: Path | None, found: Explanation) -> tuple[SourceScan, ...]:
+    """The same for the records of the findings; nothing, and a remark, where it cannot be had."""
     try:
-        return Scanned(scan(tree, build, _names(objects(found).values())))
+        return scan(tree, build, _names(objects(found).values()))
     except (ScanFailed, ToolMissing) as error:
-        return Scanned(reason=str(error))
+        remark(f"not scanned for code that relies on the member order: {error}")
+        return ()
 
 
 def scan_layouts(sources: ScanOptions, layouts: Sequence[Layout], types: Sequence[str]) -> tuple[SourceScan, ...]:
@@ -126,9 +114,7 @@ def scan_findings(sources: ScanOptions, found: Explanation) -> tuple[SourceScan,
     with sources.deadline.running():
         if is_given("tree"):
             return scan(sources.tree, sources.build, _names(objects(found).values()))
-        scanned = scan_if_possible(sources.tree, sources.build, found)
-    scanned.tell()
-    return scanned.scans
+        return scan_if_possible(sources.tree, sources.build, found)
 
 
 def check_tree(sources: ScanOptions) -> None:
