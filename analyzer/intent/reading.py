@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reads ``linesmith.toml``: nothing in it can name a command or a file, and what is not known is an error.
 
-Each value is of its type, or an error names its line and what may stand there.
+The tables are types of msgspec, which checks each value; an error names its line.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from datetime import date, datetime
+from collections.abc import Iterable, Iterator
+from datetime import date
 from pathlib import Path
-from typing import NoReturn
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
 
 from linesmith.analyzer.base.errors import IntentError
 from linesmith.analyzer.base.files import read_regular
 from linesmith.analyzer.base.toml import KeyPath, TomlError, TomlText, decoded, toml_of
 from linesmith.analyzer.model import (
-    CACHE_LINE_BYTES,
     NO_INTENT,
     Intent,
     Isolation,
@@ -35,21 +36,99 @@ MOST_ENTRIES = 4096
 MOST_PARTS = 64
 # Rules compare members in pairs: no record has more of them, and a list that is longer would take long.
 MOST_NAMES = 512
-MOST_QUOTED = 60
 
-_LINES = (32, 64, 128, 256)  # of what CPUs have, and pairs of it
 _KEYWORDS = ("struct ", "union ", "class ")
-_MEMBER = re.compile(r"[A-Za-z_]\w*(\[\d+\])*(\.[A-Za-z_]\w*(\[\d+\])*)*", re.ASCII)
-_RULE = re.compile(r"[a-z0-9*?\[\]-]+")
-_PATTERN = re.compile(r"[^\s\x00-\x1f\x7f]{1,256}")
-_TYPE = re.compile(r"(?:(?:struct|union|class) )?[^\s\x00-\x1f\x7f]{1,256}")
-_SYMBOL = re.compile(r"!?CONFIG_\w+", re.ASCII)
-_LINK = re.compile(r"https?://[^\s<>\"'`]+|[0-9a-f]{7,64}( \(.+\))?")
-_TYPE_KEYS = (
-    *("name", "reason", "link", "configuration", "hot", "read-mostly", "write-hot"),
-    *("budget", "group", "isolate"),
-)
-_BUDGET_KEYS = ("bytes", "lines", "objects-per-slab")
+_PLACE = re.compile(r"(.*) - at `\$\.?([^`]*)`\Z", re.DOTALL)
+_PART = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
+
+# What a text may be, by its pattern.
+_ANYTHING = r"\S"
+_WORD = r"\A[^\s\x00-\x1f\x7f]{1,256}\Z"
+_RECORD = r"\A((struct|union|class) )?[^\s\x00-\x1f\x7f]{1,256}\Z"
+_RULE = r"\A[a-z0-9*?\[\]-]+\Z"
+_LINK = r"\A(https?://[^\s<>\"'`]+|[0-9a-f]{7,64}( \(.+\))?)\Z"
+_SYMBOL = r"\A!?CONFIG_[A-Za-z0-9_]+\Z"
+_MEMBER = r"\A[A-Za-z_][A-Za-z0-9_]*(\[[0-9]+\])*(\.[A-Za-z_][A-Za-z0-9_]*(\[[0-9]+\])*)*\Z"
+_FORMS = {
+    _ANYTHING: "a sentence that says why",
+    _WORD: "one word",
+    _RECORD: "the name of a struct or union, or a pattern",
+    _RULE: "a rule, a pattern or `all`",
+    _LINK: "a commit or an http(s) address",
+    _SYMBOL: "a symbol such as `CONFIG_SMP` or `!CONFIG_SMP`",
+    _MEMBER: "a member such as `a` or `a.b`",
+}
+_Reason = Annotated[str, Meta(pattern=_ANYTHING)]
+_Word = Annotated[str, Meta(pattern=_WORD)]
+_Record = Annotated[str, Meta(pattern=_RECORD)]
+_Rule = Annotated[str, Meta(pattern=_RULE)]
+_Link = Annotated[str, Meta(pattern=_LINK)]
+_Symbol = Annotated[str, Meta(pattern=_SYMBOL)]
+_Member = Annotated[str, Meta(pattern=_MEMBER)]
+_Members = Annotated[tuple[_Member, ...], Meta(max_length=MOST_NAMES)]
+_SomeMembers = Annotated[tuple[_Member, ...], Meta(min_length=1, max_length=MOST_NAMES)]
+_Rules = Annotated[tuple[_Rule, ...], Meta(max_length=MOST_NAMES)]
+_Count = Annotated[int, Meta(ge=1, lt=1 << 32)] | None
+
+
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+    """A table of the file; names of keys have hyphens for underlines."""
+
+
+class _Group(_Table, frozen=True):
+    name: _Word
+    members: _SomeMembers
+    lines: _Count = None
+    bytes: _Count = None
+
+
+class _Isolate(_Table, frozen=True, rename={"apart_from": "from"}):
+    members: _SomeMembers
+    apart_from: _Members = ()
+    bytes: Literal[32, 64, 128, 256] = 64  # lines of what CPUs have, and pairs of them
+    phases: Annotated[float, Meta(ge=0, le=1)] = 0.0
+
+
+class _Budget(_Table, frozen=True):
+    bytes: _Count = None
+    lines: _Count = None
+    objects_per_slab: _Count = None
+
+
+class _TypeEntry(_Table, frozen=True):
+    name: _Record
+    reason: _Reason
+    link: _Link | None = None
+    configuration: Annotated[tuple[_Symbol, ...], Meta(max_length=MOST_NAMES)] = ()
+    hot: _Members = ()
+    read_mostly: _Members = ()
+    write_hot: _Members = ()
+    budget: _Budget = _Budget()
+    group: Annotated[tuple[_Group, ...], Meta(max_length=MOST_PARTS)] = ()
+    isolate: Annotated[tuple[_Isolate, ...], Meta(max_length=MOST_PARTS)] = ()
+
+
+class _Suppress(_Table, frozen=True):
+    rule: _Rule
+    type: _Record
+    reason: _Reason
+    member: _Word = "*"
+    expires: date | None = None
+
+
+class _Lint(_Table, frozen=True):
+    select: _Rules = ()
+    ignore: _Rules = ()
+    types: Annotated[tuple[_Record, ...], Meta(max_length=MOST_NAMES)] = ()
+
+
+class _File(_Table, frozen=True):
+    """``defaults`` are for the command line, which reads them itself."""
+
+    lint: _Lint = _Lint()
+    type: Annotated[tuple[_TypeEntry, ...], Meta(max_length=MOST_ENTRIES)] = ()
+    suppress: Annotated[tuple[_Suppress, ...], Meta(max_length=MOST_ENTRIES)] = ()
+    defaults: dict[str, Any] = {}
 
 
 def read_intent(path: Path) -> Intent:
@@ -73,209 +152,98 @@ def intent_in(text: str, shown: str = FILE_NAME, name: str = FILE_NAME) -> Inten
     """What ``text`` says; ``shown`` is what errors call its file, ``name`` what places do. Raises ``IntentError``."""
     try:
         read = toml_of(text, shown)
+        file = msgspec.convert(read.values, _File)
     except TomlError as error:
         raise IntentError(str(error)) from None
-    top = _IntentTable(read.values, (), read, name)
-    top.only("lint", "type", "suppress", "defaults")
-    top.table("defaults")  # what it says is for the command line, which reads it itself
-    return Intent(
-        shown,
-        tuple(map(_type, top.tables("type", MOST_ENTRIES))),
-        tuple(map(_suppression, top.tables("suppress", MOST_ENTRIES))),
-        _choice(top.table("lint")),
+    except msgspec.ValidationError as error:
+        raise _not_valid(str(error), read) from None
+    for path in _unprintable({key: value for key, value in read.values.items() if key != "defaults"}, ()):
+        raise _refusal(read, path, "a text here is not one line of characters that can be seen")
+    for path, sentence in _contradictions(file):
+        raise _refusal(read, path, sentence)
+    lint = LintChoice(_once(file.lint.select), _once(file.lint.ignore), _once(map(_bare, file.lint.types)))
+    types = (_type(one, f"{name}:{read.line(('type', at))}") for at, one in enumerate(file.type))
+    suppressions = (
+        Suppression(one.rule, _bare(one.type), one.reason.strip(), one.member, one.expires, f"{name}:{read.line(path)}")
+        for path, one in ((("suppress", at), one) for at, one in enumerate(file.suppress))
     )
+    return Intent(shown, tuple(types), tuple(suppressions), lint)
 
 
-def _choice(table: _IntentTable) -> LintChoice:
-    table.only("select", "ignore", "types")
-    select, ignore = (table.texts(key, "rules or `all`", _RULE) for key in ("select", "ignore"))
-    types = table.texts("types", "types' names or patterns", _TYPE)
-    return LintChoice(select, ignore, tuple(map(_bare, types)))
-
-
-def _type(table: _IntentTable) -> TypeIntent:
-    table.only(*_TYPE_KEYS)
-    record = _bare(table.word("name", _TYPE, "the name of a struct or union", "it says what is meant"))
-    reason = table.text("reason", "it says why the layout is to be so")
-    link = table.word("link", _LINK, "a commit or an http(s) address")
-    conditions = table.texts("configuration", "symbols such as `CONFIG_SMP` or `!CONFIG_SMP`", _SYMBOL)
-    for one in conditions:
-        if f"!{one}" in conditions:
-            table.refuse(f"{one} cannot be set and not set, so this would never apply", "configuration")
-    groups = tuple(_groups(table))
-    isolations = tuple(map(_isolation, table.tables("isolate", MOST_PARTS)))
-    budget = table.table("budget")
-    budget.only(*_BUDGET_KEYS)
+def _type(entry: _TypeEntry, place: str) -> TypeIntent:
     return TypeIntent(
-        record=record,
-        reason=reason,
-        link=link,
-        configuration=conditions,
-        groups=groups,
-        isolations=isolations,
-        budget=SizeBudget(*map(budget.count, _BUDGET_KEYS)),
-        hot=table.members("hot"),
-        read_mostly=table.members("read-mostly"),
-        write_hot=table.members("write-hot"),
-        place=table.place,
+        record=_bare(entry.name),
+        reason=entry.reason.strip(),
+        link=entry.link or "",
+        configuration=_once(entry.configuration),
+        groups=tuple(MemberGroup(one.name, _once(one.members), one.lines, one.bytes) for one in entry.group),
+        isolations=tuple(
+            Isolation(_once(one.members), _once(one.apart_from), one.bytes, one.phases) for one in entry.isolate
+        ),
+        budget=SizeBudget(entry.budget.bytes, entry.budget.lines, entry.budget.objects_per_slab),
+        hot=_once(entry.hot),
+        read_mostly=_once(entry.read_mostly),
+        write_hot=_once(entry.write_hot),
+        place=place,
     )
 
 
-def _groups(table: _IntentTable) -> Iterator[MemberGroup]:
-    names: set[str] = set()
-    for one in table.tables("group", MOST_PARTS):
-        one.only("name", "members", "lines", "bytes")
-        name = one.word("name", _PATTERN, "one word", "it tells groups apart")
-        group = MemberGroup(name, one.some_members(), one.count("lines"), one.count("bytes"))
-        if name in names:
-            one.refuse(f"the type has a group `{name}` already", "name")
-        names.add(name)
-        yield group
+def _contradictions(file: _File) -> Iterator[tuple[KeyPath, str]]:
+    """What each value alone does not show, with the path of the key."""
+    for at, entry in enumerate(file.type):
+        path: KeyPath = ("type", at)
+        for symbol in entry.configuration:
+            if f"!{symbol}" in entry.configuration:
+                yield (*path, "configuration"), f"{symbol} cannot be set and not set, so this would never apply"
+        names = [group.name for group in entry.group]
+        for number, name in enumerate(names):
+            if name in names[:number]:
+                yield (*path, "group", number, "name"), f"the type has a group `{name}` already"
+        for number, one in enumerate(entry.isolate):
+            for member in {*one.members} & {*one.apart_from}:
+                yield (*path, "isolate", number, "from"), f"`{member}` cannot be isolated from itself"
 
 
-def _isolation(table: _IntentTable) -> Isolation:
-    table.only("members", "from", "bytes", "phases")
-    members, apart_from = table.some_members(), table.members("from")
-    for one in set(members) & set(apart_from):
-        table.refuse(f"`{one}` cannot be isolated from itself", "from")
-    line = table.count("bytes") or CACHE_LINE_BYTES
-    if line not in _LINES:
-        table.refuse(f"`bytes` is the size of a cache line or a pair of them: {', '.join(map(str, _LINES))}", "bytes")
-    return Isolation(members, apart_from, line, table.share("phases"))
+def _unprintable(value: object, path: KeyPath) -> Iterator[KeyPath]:
+    """The paths of texts with characters that steer a terminal or break a line."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _unprintable(inner, (*path, key))
+    elif isinstance(value, list):
+        for at, inner in enumerate(value):
+            yield from _unprintable(inner, (*path, at))
+    elif isinstance(value, str) and not value.isprintable():
+        yield path
 
 
-def _suppression(table: _IntentTable) -> Suppression:
-    table.only("rule", "type", "member", "reason", "expires")
-    return Suppression(
-        rule=table.word("rule", _RULE, "a rule or a pattern", "it says what is accepted"),
-        record=_bare(table.word("type", _TYPE, "a type's name or a pattern", "it says where")),
-        reason=table.text("reason", "it says why that may be"),
-        member=table.word("member", _PATTERN, "a member or a pattern") or "*",
-        expires=table.day("expires"),
-        place=table.place,
-    )
+def _not_valid(said: str, read: TomlText) -> IntentError:
+    """What msgspec says of a value, with the line of its key."""
+    match = _PLACE.fullmatch(said)
+    said, place = (match[1], match[2]) if match else (said, "")
+    path: KeyPath = tuple(int(number) if number else key for number, key in _PART.findall(place))
+    key = next((f"`{part}`" for part in reversed(path) if isinstance(part, str)), "the file")
+    if path and isinstance(path[-1], int):
+        key = f"an entry of {key}"
+    field = said.split("`")[1] if "`" in said else ""
+    said = said.replace("`array`", "a list").replace("`object`", "a table")
+    if "unknown field" in said:
+        return _refusal(read, (*path, field), f"unknown key {field[:60]!r}")
+    if "missing required field" in said:
+        return _refusal(read, path, f"`{field}` is missing")
+    for pattern, form in _FORMS.items():
+        if said.endswith(f"matching regex {pattern!r}"):
+            return _refusal(read, path, f"{key} must be {form}")
+    return _refusal(read, path, f"{key}: {said[:1].lower()}{said[1:]}")
+
+
+def _refusal(read: TomlText, path: KeyPath, sentence: str) -> IntentError:
+    return IntentError(f"{read.shown}:{read.line(path)}: {sentence}; docs/intent.md lists the valid keys and values")
+
+
+def _once(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(values))
 
 
 def _bare(name: str) -> str:
     """The name without ``struct``."""
     return next((name.removeprefix(word) for word in _KEYWORDS if name.startswith(word)), name)
-
-
-def _shortened(value: str) -> str:
-    """What the user wrote, as a message quotes it."""
-    return repr(value if len(value) <= MOST_QUOTED else f"{value[:MOST_QUOTED]}…")
-
-
-@dataclass(frozen=True, slots=True)
-class _IntentTable:
-    """``values`` of the table at ``path`` of a ``file``, which places call ``name``; each question names a key.
-
-    All raise ``IntentError``.
-    """
-
-    values: Mapping[str, object]
-    path: KeyPath
-    file: TomlText
-    name: str
-
-    @property
-    def place(self) -> str:
-        """Where it begins: ``linesmith.toml:12``."""
-        return f"{self.name}:{self.file.line(self.path)}"
-
-    def refuse(self, sentence: str, key: str = "") -> NoReturn:
-        """Raise ``IntentError`` with the line of ``key``, or of the table."""
-        line = self.file.line((*self.path, key) if key else self.path)
-        raise IntentError(f"{self.file.shown}:{line}: {sentence}; docs/intent.md lists the valid keys")
-
-    def only(self, *keys: str) -> None:
-        """Refuse keys that are none of ``keys``."""
-        for key in self.values:
-            if key not in keys:
-                from difflib import get_close_matches  # only a mistake needs it
-
-                near = get_close_matches(key, keys, 1)
-                meant = f" (did you mean `{near[0]}`?)" if near else ""
-                self.refuse(f"unknown key {_shortened(key)}{meant}", key)
-
-    def text(self, key: str, required: str = "") -> str:
-        """One line of text, empty where there is none; ``required`` says what it is for where it must be there."""
-        value = self.values.get(key, "")
-        if not isinstance(value, str) or not value.isprintable():
-            self.refuse(f"`{key}` is one line of text", key)
-        if required and not value.strip():
-            self.refuse(f"`{key}` is missing: {required}", key)
-        return value.strip()
-
-    def word(self, key: str, form: re.Pattern[str], what: str, required: str = "") -> str:
-        """A text that ``form`` matches wholly; ``what`` it is goes into the message."""
-        value = self.text(key, required)
-        if value and not form.fullmatch(value):
-            self.refuse(f"`{key}` must be {what}, not {_shortened(value)}", key)
-        return value
-
-    def texts(self, key: str, what: str, form: re.Pattern[str]) -> tuple[str, ...]:
-        """A list of different texts that ``form`` matches wholly; ``what`` they are goes into the message."""
-        values = self.values.get(key, [])
-        if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-            self.refuse(f"`{key}` is a list of {what}", key)
-        if len(values) > MOST_NAMES:
-            self.refuse(f"`{key}` has {len(values)} entries, more than the {MOST_NAMES} that are allowed", key)
-        for value in values:
-            if not form.fullmatch(value):
-                self.refuse(f"`{key}` must be a list of {what}, not {_shortened(value)}", key)
-        return tuple(dict.fromkeys(values))
-
-    def members(self, key: str) -> tuple[str, ...]:
-        """A list of members' paths."""
-        return self.texts(key, "members such as `a` or `a.b`", _MEMBER)
-
-    def some_members(self) -> tuple[str, ...]:
-        """Its ``members``, one at least."""
-        members = self.members("members")
-        if not members:
-            self.refuse("`members` names none", "members")
-        return members
-
-    def count(self, key: str) -> int | None:
-        """A number above 0, ``None`` where it is not given."""
-        value = self.values.get(key)
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 1 << 32:
-            self.refuse(f"`{key}` is a number above 0", key)
-        return value
-
-    def share(self, key: str) -> float:
-        """A number from 0 to 1; 0 where it is not given."""
-        value = self.values.get(key, 0.0)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            self.refuse(f"`{key}` is a share from 0 to 1", key)
-        return float(value)
-
-    def day(self, key: str) -> date | None:
-        """A date, ``None`` where it is not given."""
-        value = self.values.get(key)
-        if value is not None and (not isinstance(value, date) or isinstance(value, datetime)):
-            self.refuse(f"`{key}` is a date without quotes, as 2027-01-31", key)
-        return value
-
-    def table(self, key: str) -> _IntentTable:
-        """The table ``[… .key]``, an empty one where it is not given."""
-        value = self.values.get(key, {})
-        if not isinstance(value, dict):
-            self.refuse(f"`{key}` is a table, `[{self._header(key)}]`", key)
-        return _IntentTable(value, (*self.path, key), self.file, self.name)
-
-    def tables(self, key: str, most: int) -> Iterator[_IntentTable]:
-        """Each table ``[[… .key]]`` in turn, ``most`` of them at most."""
-        values = self.values.get(key, [])
-        if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
-            self.refuse(f"each `{key}` is a table of its own, `[[{self._header(key)}]]`", key)
-        if len(values) > most:
-            self.refuse(f"there are {len(values)} tables `[[{self._header(key)}]]`, more than the {most} allowed", key)
-        for number, value in enumerate(values):
-            yield _IntentTable(value, (*self.path, key, number), self.file, self.name)
-
-    def _header(self, key: str) -> str:
-        return ".".join((*(part for part in self.path if isinstance(part, str)), key))
