@@ -43,21 +43,6 @@ class _TooDeep(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
-    """A header, or a key with its value: the ``path`` that it sets, its line from 1, and its characters in the text.
-
-    Items of arrays of tables are numbered: the first ``[[type]]`` is ``("type", 0)``. ``end`` is behind the line break.
-    ``value`` is where the value begins and ends, without blanks and comments around it; ``None`` for a header.
-    """
-
-    path: KeyPath
-    line: int
-    start: int
-    end: int
-    value: tuple[int, int] | None
-
-
-@dataclass(frozen=True, slots=True)
 class TomlText:
     """What the file that errors call ``shown`` says, and the line of each table and key in it."""
 
@@ -98,7 +83,7 @@ def toml_of(text: str, shown: str) -> TomlText:
 
     try:
         # First, for it refuses keys of many parts, which tomllib takes long for.
-        lines = {one.path: one.line for one in statements(text)}
+        lines = dict(statements(text))
         return TomlText(shown, tomllib.loads(text), lines)
     except _TooDeep as error:
         raise TomlError(f"{shown}:{error.line}: nested more than {MOST_LEVELS} deep; use fewer levels") from None
@@ -109,28 +94,31 @@ def toml_of(text: str, shown: str) -> TomlText:
         raise TomlError(f"{shown}:{line}: not valid TOML: {said}; fix that line") from None
 
 
-def statements(text: str) -> Iterator[Statement]:
-    """Every statement in turn, up to the first that is no TOML; the time is linear in the text."""
+def statements(text: str) -> Iterator[tuple[KeyPath, int]]:
+    """The path that each statement sets and its line, up to the first that is no TOML; the time is linear in the text.
+
+    Items of arrays of tables are numbered: the first ``[[type]]`` is ``("type", 0)``.
+    """
     breaks = [match.start() for match in re.finditer("\n", text)]
     counts: dict[KeyPath, int] = {}
     table: KeyPath = ()
     at = 0
     while (at := _BLANK.match(text, at).end()) < len(text):  # type: ignore[union-attr] # it matches nothing, too
         line = bisect_left(breaks, at) + 1
-        start, end = at, breaks[line - 1] + 1 if line <= len(breaks) else len(text)
-        if text[start] == "#":
+        end = breaks[line - 1] + 1 if line <= len(breaks) else len(text)
+        if text[at] == "#":
             at = end
             continue
-        opening = 2 if text.startswith("[[", start) else int(text[start] == "[")
-        parts, behind = _key(text, start + opening, line)
+        opening = 2 if text.startswith("[[", at) else int(text[at] == "[")
+        parts, behind = _key(text, at + opening, line)
         if not parts:
             return
         if opening:
             table, at = _table(parts, counts, opening == 2), end
-            yield Statement(table, line, start, at, None)
+            yield table, line
         else:
-            value, at = _value(text, behind, line)
-            yield Statement((*table, *parts), line, start, at, value)
+            at = _behind_value(text, behind, line)
+            yield (*table, *parts), line
 
 
 def _key(text: str, at: int, line: int) -> tuple[tuple[str, ...], int]:
@@ -161,20 +149,13 @@ def _table(parts: tuple[str, ...], counts: dict[KeyPath, int], item: bool) -> Ke
     return (*path, counts[path] - 1)
 
 
-def _value(text: str, at: int, line: int) -> tuple[tuple[int, int], int]:
-    """Where the value that follows ``at`` begins and ends, and where the line behind it begins.
-
-    That is the text's end where the value never does.
-    """
-    begin = min(at + 1, len(text))  # behind the "="
-    begin = _BLANK.match(text, begin).end()  # type: ignore[union-attr] # it matches nothing, too
-    depth, end = 0, -1
+def _behind_value(text: str, at: int, line: int) -> int:
+    """Where the line behind the value that follows ``at`` begins: the text's end where the value never ends."""
+    depth = 0
     while (mark := _MARK.search(text, at)) is not None:
         sign, at = mark.group(), mark.end()
-        if sign in "#\n" and depth <= 0 and end < 0:
-            end = mark.start()
         if sign == "\n" and depth <= 0:
-            break
+            return at
         if sign in "[{":
             depth += 1
             if depth > MOST_LEVELS:
@@ -187,7 +168,4 @@ def _value(text: str, at: int, line: int) -> tuple[tuple[int, int], int]:
         elif sign != "\n":
             whole = _STRINGS[sign].match(text, at)
             at = whole.end() if whole else len(text)
-    else:
-        at = len(text)
-    end = len(text) if end < 0 else end
-    return (begin, begin + len(text[begin:end].rstrip())), at
+    return len(text)

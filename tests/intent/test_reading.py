@@ -126,7 +126,7 @@ def test_what_is_no_such_file_is_refused(tmp_path: Path, make: Callable[[Path], 
 def test_lines_are_found_behind_strings_that_look_like_headers() -> None:
     text = 'a = """\n[[type]]\n"quoted" \\""""\n\n[[type]]\nb = \'\'\'\n#\n\'\'\'\r\n'
     text += '"c.d" = 1 # ]\n[type.e]\n[[type]]\nf.g = {h = "}"}\n'
-    assert [(one.path, one.line) for one in statements(text)] == [
+    assert list(statements(text)) == [
         (("a",), 1),
         (("type", 0), 5),
         (("type", 0, "b"), 6),
