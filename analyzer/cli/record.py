@@ -8,7 +8,6 @@ summary to standard error.
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import partial
@@ -22,14 +21,13 @@ from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.group import interruptible
 from linesmith.analyzer.cli.output import (
-    CLEAR_LINE,
     check_destinations,
     deliver,
     deliver_parts,
-    quiet,
     remark,
     say,
     scratch,
+    tell_who_waits,
 )
 from linesmith.analyzer.cli.settings import is_given
 
@@ -283,9 +281,9 @@ def record(recorder: Recorder, order: Order, output: Path) -> Profile | None:
     refuse_unnamed_objects(vmlinux, snapshot_source(_SNAPSHOT_SOURCE))
     with scratch("linesmith-record-", "cannot create a temporary directory") as folder, interruptible():
         trace = folder / _TRACE if order.trace else None
-        recorded = recorder.record(replace(order, trace=trace), folder, _tell)
+        recorded = recorder.record(replace(order, trace=trace), folder, tell_who_waits)
         if recorded.memory is not None:
-            _tell("looking up objects in the memory dump")
+            tell_who_waits("looking up objects in the memory dump")
         profile = with_objects(recorded, vmlinux, partial(snapshot_source, _SNAPSHOT_SOURCE))
         if trace and order.trace and trace.is_file():
             profile = with_trace(profile, trace) if profile else None
@@ -332,9 +330,3 @@ def _sampled(profile: Profile) -> Iterator[str]:
 
 def _hitm(profile: Profile) -> int:
     return sum((line.hitm_local or 0) + (line.hitm_remote or 0) for line in profile.lines)
-
-
-def _tell(progress: str) -> None:
-    """What takes time is told to a person who waits, not to a log."""
-    if sys.stderr.isatty() and not quiet():
-        click.echo(f"{CLEAR_LINE}{visible(progress)} ...", err=True)

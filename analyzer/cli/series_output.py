@@ -82,7 +82,7 @@ class Mailing:
         return "" if self.output is not None and self.output.is_folder else str(self.file or "standard output")
 
     def check(self, tree: Path) -> None:
-        """Raise what ``files`` and ``deliver`` would for a commit or a place, before the long work is done."""
+        """Raise what ``files`` and ``write`` would for a commit or a place, before the long work is done."""
         from linesmith.patches.series.files import trailers
 
         trailers(tree, self.links, self.fixes)
@@ -95,17 +95,6 @@ class Mailing:
         from linesmith.patches.series.mails import recipients
 
         return patch_files(series, tree, trailers(tree, self.links, self.fixes), recipients(tree, series.steps))
-
-    def deliver(self, series: PatchSeries, tree: Path, deadline: Deadline) -> bool:
-        """Write the files of the series; what a person has to know of it goes to standard error.
-
-        Returns whether all of that was found out in time. Raises ``TreeError``, and ``OutputError`` where a file cannot
-        be written.
-        """
-        with deadline.running():
-            files = self.files(series, tree)
-        self.write(files)
-        return tell(series, tree, files, deadline, self.whole)
 
     def write(self, files: Sequence[PatchFile]) -> None:
         """Write the files where they are to go; those in a folder are named. Raises ``OutputError``."""
@@ -244,8 +233,6 @@ class TreewideRequest:
 
     def deliver_plan(self, plan: bytes) -> None:
         """Write what would be done, in place of patches; raises ``OutputError``."""
-        from linesmith.analyzer.base.text import visible
-
         deliver(visible(plan.decode("utf-8", "surrogateescape")).encode(), self.mailing.file)
 
     def deliver(self, series: PatchSeries, as_json: Callable[[list[tuple[str, bytes]]], bytes]) -> bool:
@@ -253,12 +240,13 @@ class TreewideRequest:
 
         Returns whether all that is to be said of them was found out in time.
         """
-        if self.format_ != "json":
-            return self.mailing.deliver(series, self.tree.root, self.deadline)
         with self.deadline.running():
             files = self.mailing.files(series, self.tree.root)
-        self.deliver_plan(as_json([(file.name, file.content) for file in files]))
-        return True
+        if self.format_ == "json":
+            self.deliver_plan(as_json([(file.name, file.content) for file in files]))
+            return True
+        self.mailing.write(files)
+        return tell(series, self.tree.root, files, self.deadline, self.mailing.whole)
 
 
 def of_record(form: str, example: str, *tags: str) -> Callable[..., tuple[str, str]]:
