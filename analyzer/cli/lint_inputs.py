@@ -148,7 +148,7 @@ def of_builds(
     from linesmith.analyzer.intent.check import configuration_of
 
     if not (len(alone) == 1 and base is None and head is None) and (alone or base is None or head is None):
-        raise click.UsageError(_what_to_give(alone, base, head))
+        raise click.UsageError("give one build (ELF), or two builds (--base OLD --head NEW)")
     new = head or alone[0]
     settings = request.settings()
     if settings.configuration is None and any(one.configuration for one in settings.intent.types):
@@ -159,17 +159,6 @@ def of_builds(
         raise click.UsageError("--access compares two builds; give --base OLD and --head NEW")
     make_side = partial(_followed_side if followed else side, request.machine)
     return judged(_linted(base, new, settings, make_side), settings), settings
-
-
-def _what_to_give(alone: Sequence[Path], base: Path | None, head: Path | None) -> str:
-    given = [*([base] if base else []), *alone, *([head] if head else [])]
-    if len(given) == 2:
-        return f"two builds are given as options; use --base {given[0]} --head {given[1]}"
-    if not alone and base is not None:
-        return f"--base {base} needs a build to compare with; add --head NEW"
-    if not alone and head is not None:
-        return f"--head {head} needs a build to compare with; add --base OLD, or give it alone as ELF"
-    return "give one build (ELF), or two builds (--base OLD --head NEW)"
 
 
 def _linted(

@@ -241,11 +241,9 @@ class _Clock:
     def hear(self, event: str, arguments: tuple[object, ...]) -> None:
         """An audit hook of the interpreter: it hears whatever module starts a process. See sys.addaudithook()."""
         if event == _START:
+            words: list[str | bytes | os.PathLike[str]] = arguments[1]  # type: ignore[assignment]
             with suppress(OSError, ValueError):
-                command = arguments[1]
-                parts = [command] if isinstance(command, (str, bytes)) or not isinstance(command, Sequence) else command
-                words = [os.fsdecode(one) if isinstance(one, (str, bytes, os.PathLike)) else str(one) for one in parts]
-                self._say(f"runs {shlex.join(words)}")
+                self._say(f"runs {shlex.join(map(os.fsdecode, words))}")
 
     def end(self) -> None:
         """The time since the beginning, and the processor time here and in children that have ended."""

@@ -8,7 +8,7 @@ lays out otherwise than the baseline, with what the run's profile says of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,20 +41,8 @@ if TYPE_CHECKING:
     from linesmith.tuner.run.evidence import RunProfile
 
 
-_OF_PROFILES = (
-    "type_",
-    "section",
-    "snapshot",
-    "trust",
-    "trace",
-    "tree",
-    "build",
-    "deadline",
-    "growth",
-    "constraints",
-    "configurations",
-)
-_OF_RUNS = ("against", "format_", "output")
+_OF_RUNS = frozenset(("against", "format_", "output"))
+_OF_BOTH = frozenset(("inputs", "html", "verbose", "quiet"))
 # Records that hold the one that was changed may differ as well; so many are drawn.
 MOST_RECORDS = 6
 _NAME = re.compile(r"\w+")
@@ -141,7 +129,8 @@ def chosen_report(inputs: tuple[Path, ...], html: Path | None) -> Path | PageReq
     if inputs[0].is_dir():
         if len(inputs) > 1:
             raise click.UsageError(f"{inputs[0]} is a directory, so it must be a RUN; give the RUN alone")
-        _refuse(_OF_PROFILES, "applies to a PROFILE, not to a RUN; leave it out")
+        names = {one.name for one in click.get_current_context().command.params}
+        _refuse(names - _OF_RUNS - _OF_BOTH, "applies to a PROFILE, not to a RUN; leave it out")
         return inputs[0]
     if len(inputs) == 1:
         raise click.UsageError(
@@ -188,12 +177,11 @@ def _unchecked(of_profile: ProfileOptions) -> Iterator[str]:
         yield "slab caches of a running kernel: their properties are computed or assumed (--slabinfo)"
 
 
-def _refuse(names: tuple[str, ...], complaint: str) -> None:
+def _refuse(names: Collection[str | None], complaint: str) -> None:
     """Raise ``click.UsageError`` where one of the parameters stands on the command line."""
-    parameters = {one.name: one for one in click.get_current_context().command.params}
-    for name in names:
-        if is_given(name):
-            raise click.UsageError(f"{parameters[name].opts[-1]} {complaint}")
+    for one in click.get_current_context().command.params:
+        if one.name in names and is_given(one.name or ""):
+            raise click.UsageError(f"{one.opts[-1]} {complaint}")
 
 
 # The page of a run.

@@ -27,9 +27,7 @@ def lint(change: Change, *options: str | Path, wanted: str = "") -> subprocess.C
     ("words", "said"),
     [
         ("", "give one build (ELF), or two builds (--base OLD --head NEW)"),
-        ("--head {new}", "add --base OLD, or give it alone as ELF\n"),
-        ("--base {old} {new}", "; use --base {old} --head {new}\n"),
-        ("{old} --head {new}", "; use --base {old} --head {new}\n"),
+        ("--base {old} {new}", "give one build (ELF), or two builds (--base OLD --head NEW)"),
         (
             "--base {old} --head {new} --also xml=lint.xml",
             "xml=lint.xml is not of the form FORMAT=FILE; write it like sarif=",
