@@ -71,31 +71,31 @@ _Rules = Annotated[tuple[_Rule, ...], Meta(max_length=MOST_NAMES)]
 _Count = Annotated[int, Meta(ge=1, lt=1 << 32)] | None
 
 
-class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
+class _TomlTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
     """A table of the file; names of keys have hyphens for underlines."""
 
 
-class _Group(_Table, frozen=True):
+class _GroupTable(_TomlTable, frozen=True):
     name: _Word
     members: _SomeMembers
     lines: _Count = None
     bytes: _Count = None
 
 
-class _Isolate(_Table, frozen=True, rename={"apart_from": "from"}):
+class _IsolateTable(_TomlTable, frozen=True, rename={"apart_from": "from"}):
     members: _SomeMembers
     apart_from: _Members = ()
     bytes: Literal[32, 64, 128, 256] = 64  # lines of what CPUs have, and pairs of them
     phases: Annotated[float, Meta(ge=0, le=1)] = 0.0
 
 
-class _Budget(_Table, frozen=True):
+class _BudgetTable(_TomlTable, frozen=True):
     bytes: _Count = None
     lines: _Count = None
     objects_per_slab: _Count = None
 
 
-class _TypeEntry(_Table, frozen=True):
+class _TypeTable(_TomlTable, frozen=True):
     name: _Record
     reason: _Reason
     link: _Link | None = None
@@ -103,12 +103,12 @@ class _TypeEntry(_Table, frozen=True):
     hot: _Members = ()
     read_mostly: _Members = ()
     write_hot: _Members = ()
-    budget: _Budget = _Budget()
-    group: Annotated[tuple[_Group, ...], Meta(max_length=MOST_PARTS)] = ()
-    isolate: Annotated[tuple[_Isolate, ...], Meta(max_length=MOST_PARTS)] = ()
+    budget: _BudgetTable = _BudgetTable()
+    group: Annotated[tuple[_GroupTable, ...], Meta(max_length=MOST_PARTS)] = ()
+    isolate: Annotated[tuple[_IsolateTable, ...], Meta(max_length=MOST_PARTS)] = ()
 
 
-class _Suppress(_Table, frozen=True):
+class _SuppressTable(_TomlTable, frozen=True):
     rule: _Rule
     type: _Record
     reason: _Reason
@@ -116,18 +116,18 @@ class _Suppress(_Table, frozen=True):
     expires: date | None = None
 
 
-class _Lint(_Table, frozen=True):
+class _LintTable(_TomlTable, frozen=True):
     select: _Rules = ()
     ignore: _Rules = ()
     types: Annotated[tuple[_Record, ...], Meta(max_length=MOST_NAMES)] = ()
 
 
-class _File(_Table, frozen=True):
+class _IntentFile(_TomlTable, frozen=True):
     """``defaults`` are for the command line, which reads them itself."""
 
-    lint: _Lint = _Lint()
-    type: Annotated[tuple[_TypeEntry, ...], Meta(max_length=MOST_ENTRIES)] = ()
-    suppress: Annotated[tuple[_Suppress, ...], Meta(max_length=MOST_ENTRIES)] = ()
+    lint: _LintTable = _LintTable()
+    type: Annotated[tuple[_TypeTable, ...], Meta(max_length=MOST_ENTRIES)] = ()
+    suppress: Annotated[tuple[_SuppressTable, ...], Meta(max_length=MOST_ENTRIES)] = ()
     defaults: dict[str, Any] = {}
 
 
@@ -152,7 +152,7 @@ def intent_in(text: str, shown: str = FILE_NAME, name: str = FILE_NAME) -> Inten
     """What ``text`` says; ``shown`` is what errors call its file, ``name`` what places do. Raises ``IntentError``."""
     try:
         read = toml_of(text, shown)
-        file = msgspec.convert(read.values, _File)
+        file = msgspec.convert(read.values, _IntentFile)
     except TomlError as error:
         raise IntentError(str(error)) from None
     except msgspec.ValidationError as error:
@@ -170,7 +170,7 @@ def intent_in(text: str, shown: str = FILE_NAME, name: str = FILE_NAME) -> Inten
     return Intent(shown, tuple(types), tuple(suppressions), lint)
 
 
-def _type(entry: _TypeEntry, place: str) -> TypeIntent:
+def _type(entry: _TypeTable, place: str) -> TypeIntent:
     return TypeIntent(
         record=_bare(entry.name),
         reason=entry.reason.strip(),
@@ -188,7 +188,7 @@ def _type(entry: _TypeEntry, place: str) -> TypeIntent:
     )
 
 
-def _contradictions(file: _File) -> Iterator[tuple[KeyPath, str]]:
+def _contradictions(file: _IntentFile) -> Iterator[tuple[KeyPath, str]]:
     """What each value alone does not show, with the path of the key."""
     for at, entry in enumerate(file.type):
         path: KeyPath = ("type", at)
