@@ -14,7 +14,7 @@ from linesmith.analyzer.cli import options, runs
 @runs.PLAN
 @click.argument("patches", metavar="PATCH...", nargs=-1, required=True, type=options.EXISTING_FILE)
 @runs.run_given
-@options.result_format
+@options.format_
 @options.output
 @options.dry_run
 def command(

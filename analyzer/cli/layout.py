@@ -98,7 +98,7 @@ def command(
     """Show the layout of structs and unions: members, holes, padding, cache lines.
 
     TYPE is a name (tcp_sock, "struct tcp_sock") or a pattern (tcp_*). Default: all records. --tree adds the code that
-    relies on the member order. With --profile, or with the format map, svg, png or markdown, each record is drawn to
+    relies on the member order. With --profile, or with the format map or svg, each record is drawn to
     scale, one row per cache line, coloured by the profile.
     """
     from linesmith.analyzer.cli.analysis import load, load_accesses

@@ -54,7 +54,7 @@ _OF_PROFILES = (
     "constraints",
     "configurations",
 )
-_OF_RUNS = ("against", "format_", "output")
+_OF_RUNS = ("format_", "output")
 # Records that hold the one that was changed may differ as well; so many are drawn.
 MOST_RECORDS = 6
 _NAME = re.compile(r"\w+")
@@ -101,15 +101,13 @@ _profile_given = options.gathered(
     help="Program or kernel that was profiled; the same as the argument ELF.",
 )
 @options.html
-@click.option("--against", metavar="RUN", type=options.DIRECTORY, help="Compare with another run of the same variants.")
-@options.result_format
+@options.format_
 @options.output
 @_profile_given
 def command(
     inputs: tuple[Path, ...],
     elf: Path | None,
     html: Path | None,
-    against: Path | None,
     format_: str,
     output: Path | None,
     of_profile: ProfileOptions,
@@ -126,14 +124,11 @@ def command(
         return
     from linesmith.analyzer.cli.runs import show_results
     from linesmith.analyzer.report.html.pages import render_run
-    from linesmith.analyzer.report.run_forms import render_two_runs
     from linesmith.tuner.run.result import read_result  # imports scipy, which takes half a second
 
     result = read_result(request)
     if html:
         options.write_page(render_run(result, files_of(request, result)), html)
-    elif against:
-        options.write_shown(render_two_runs(result, read_result(against)), "text", output)
     else:
         show_results(result, format_, output)
 

@@ -73,7 +73,7 @@ def command(
 ) -> None:
     """Say what to do about each struct on the hot lines of PROFILE, what it saves and what it costs.
 
-    The change that saves most is explained, with the command that writes it as a patch. As map, svg, png or markdown,
+    The change that saves most is explained, with the command that writes it as a patch. As map or svg,
     the cache lines are drawn before and after: of --candidate, or of what is recommended.
     """
     from linesmith.analyzer.cli.analysis import analyse, trace_to_replay

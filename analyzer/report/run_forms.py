@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A run's result in other forms: JSON, Markdown, against another run, as samples, and as evidence for a commit message.
+"""A run's result as JSON, and as evidence for a commit message.
 
 In JSON (docs/json.md) nothing is left out; changes, costs, spreads and floors are shares of the baseline,
 times are wall seconds.
@@ -7,16 +7,16 @@ times are wall seconds.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from textwrap import wrap
 
 import msgspec
 
 from linesmith.analyzer.base.text import WIDTH, paragraph
-from linesmith.analyzer.model import SIMULATED, Comparison, FailureKind, Result, Sample
-from linesmith.analyzer.report.figures import (
+from linesmith.analyzer.model import Comparison, FailureKind, Result
+from linesmith.analyzer.report.json_text import json_text
+from linesmith.analyzer.report.run import (
     emulated,
     equal_builds,
     interval,
@@ -26,15 +26,6 @@ from linesmith.analyzer.report.figures import (
     scale,
     signed,
     unchecked,
-)
-from linesmith.analyzer.report.json_text import json_text
-from linesmith.analyzer.report.run import (
-    EXPLORED,
-    confirmed_title,
-    decisive,
-    effort,
-    markdown_table,
-    verdict_rows,
 )
 
 SCHEMA_VERSION = 1
@@ -59,97 +50,6 @@ def _legible(value: object) -> object:
     if isinstance(value, (list, tuple)):
         return [_legible(one) for one in value]
     return {key: _legible(one) for key, one in value.items()} if isinstance(value, dict) else value
-
-
-def render_markdown(result: Result) -> str:
-    """The verdict, the tables, and what was not checked, for a forge or a wiki."""
-    sections = [
-        f"# {result.title}",
-        "\n".join(f"- {row}" for row in verdict_rows(result)),
-        _titled("Remarks", "\n".join(f"- {remark}" for remark in result.remarks)),
-        _titled(confirmed_title(result).capitalize(), markdown_table(result.confirmed)),
-        _titled(EXPLORED.capitalize(), markdown_table(result.explored)),
-        _titled("Equal layouts compared", markdown_table(result.noise)),
-        _titled("Machines", "\n".join(f"- {name}: {value}" for name, value in merged(result.facts))),
-        _titled("Not checked", "\n".join(f"- {one}" for one in unchecked(result, decisive(result)))),
-        f"{effort(result)}.",
-    ]
-    return "\n\n".join(section for section in sections if section) + "\n"
-
-
-def _titled(title: str, text: str) -> str:
-    return f"## {title}\n\n{text}" if text else ""
-
-
-def render_two_runs(first: Result, second: Result) -> str:
-    """For each comparison that both runs made: the changes, whether they agree, and how the baselines stand.
-
-    The runs were not interleaved, so a baseline that differs is a difference of machine, tree or day, not of layout.
-    """
-    ours, theirs = (
-        {(one.variant, one.metric, one.threads, one.benchmark): one for one in decisive(run)} for run in (first, second)
-    )
-    rows: list[str] = []
-    for key, one in ours.items():
-        if key in theirs:
-            rows.append(f"{one.variant}, {one.name}, {scale(one)}: {_agreement(one, theirs[key])}")
-            for name, run in (("first", one), ("second", theirs[key])):
-                base = f"base {mean_and_spread(run.base)}"
-                rows.append(f"  {name:<6}  {signed(run.change):>8} ({interval(run)}), {run.verdict.value}; {base}")
-    rows = rows or ["the runs have no comparison in common"]
-    for name, these, those in (("first", ours, theirs), ("second", theirs, ours)):
-        if alone := [f"{one.variant} {one.name} ({scale(one)})" for key, one in these.items() if key not in those]:
-            rows.append(f"only in the {name}: {', '.join(alone)}")
-    return "\n".join([f"first:  {first.title}", f"second: {second.title}", "", *rows]) + "\n"
-
-
-def _agreement(one: Comparison, other: Comparison) -> str:
-    if one.high < other.low or other.high < one.low:
-        return "the runs contradict each other"
-    same = one.verdict == other.verdict
-    return f"both say {one.verdict.value}" if same else "the intervals agree, the verdicts are not the same"
-
-
-Matrix = dict[str, dict[str, list[float]]]
-
-
-def matrix(result: Result) -> Matrix:
-    """The fresh samples of each variant by metric, as ``exec-storm.ops_per_second``, in the order they were taken.
-
-    There are none before the confirmation.
-    A benchmark that ran with several numbers of threads has them in the name: ``exec-storm.8_threads.ops_per_second``.
-    """
-    fresh = [sample for sample in result.samples if sample.block in set(result.confirming)]
-    repeated = _repeated(fresh, result.baseline)
-    threads: defaultdict[str, set[int]] = defaultdict(set)
-    for sample in fresh:
-        threads[sample.benchmark].add(sample.threads)
-    found: Matrix = {}
-    for sample in sorted(fresh, key=lambda one: (one.block, one.position)):
-        if sample.benchmark == SIMULATED and (sample.variant, sample.block) in repeated:
-            continue
-        which = f".{sample.threads}_threads" if len(threads[sample.benchmark]) > 1 else ""
-        name = f"{sample.benchmark}{which}.{sample.metric}"
-        found.setdefault(sample.variant, {}).setdefault(name, []).append(sample.value)
-    return found
-
-
-def samples_json(result: Result) -> str:
-    """The matrix as indented JSON that ends in a newline."""
-    return json_text(matrix(result))
-
-
-def _repeated(samples: Iterable[Sample], baseline: str) -> set[tuple[str, int]]:
-    """The baseline in the simulated blocks of all variants but the one with the most blocks.
-
-    A seed gives one number, so what stands with another variant is the same recordings once more.
-    """
-    blocks: defaultdict[str, set[int]] = defaultdict(set)
-    for sample in samples:
-        if sample.benchmark == SIMULATED and sample.variant != baseline:
-            blocks[sample.variant].add(sample.block)
-    once = max(blocks.values(), key=len, default=set())
-    return {(baseline, block) for own in blocks.values() for block in own - once}
 
 
 # What was measured, for a commit message: at most 75 columns, and no claim beyond the verdict.

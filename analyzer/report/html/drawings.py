@@ -18,8 +18,7 @@ from linesmith.analyzer.layouts.leaves import flatten
 from linesmith.analyzer.model import Better, Candidate, Comparison, Layout, Residual, VerdictKind
 from linesmith.analyzer.report.answer import by_place, share_of_phases
 from linesmith.analyzer.report.candidate import MOST_PAIRS
-from linesmith.analyzer.report.figures import interval, mean_and_spread, number, scale, signed
-from linesmith.analyzer.report.run import meaning, runs
+from linesmith.analyzer.report.run import interval, mean_and_spread, meaning, number, runs, scale, signed
 
 WIDTH = 320
 # Room at both ends for an arrow: the interval goes on.

@@ -16,11 +16,11 @@ from markupsafe import Markup
 
 from linesmith.analyzer.base.cxx_names import with_cxx_names
 from linesmith.analyzer.base.text import visible
-from linesmith.analyzer.report.figures import duration
 from linesmith.analyzer.report.findings import count_range, places, share_range
 from linesmith.analyzer.report.hot_lines import writes_of
 from linesmith.analyzer.report.map_words import percent
 from linesmith.analyzer.report.prose import short
+from linesmith.analyzer.report.run import duration
 
 _PACKAGE = "linesmith.analyzer.report.html"
 _FILTERS: tuple[Callable[..., str], ...] = (short, count_range, duration, percent, places, share_range, writes_of)

@@ -10,7 +10,6 @@ from pathlib import Path
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import Result
 from linesmith.analyzer.report.candidate import Suggested
-from linesmith.analyzer.report.figures import merged, unchecked
 from linesmith.analyzer.report.findings import ProfileSection, left_out_rows, recording_rows
 from linesmith.analyzer.report.hot import record_rows
 from linesmith.analyzer.report.hot_lines import examples, remark_rows
@@ -25,7 +24,9 @@ from linesmith.analyzer.report.run import (
     confirmed_title,
     decisive,
     effort,
+    merged,
     outcome,
+    unchecked,
     verdict_rows,
 )
 from linesmith.analyzer.sharing.accounts import accounts, type_of
@@ -127,8 +128,8 @@ def render_run(result: Result, files: RunFiles) -> str:
         "trials": _trials(result, files.folder),
         "builds": result.builds,
         "configured": any(one.configuration for one in result.builds),
-        "facts": merged(result.facts),
-        "unchecked": unchecked(result, decisive(result)),
+        "facts": tuple(merged(result.facts)),
+        "unchecked": tuple(unchecked(result, decisive(result))),
     }
     return render_page("run.html", content, LINE_MAP_STYLE)
 
