@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @options.type_
 @options.section
 @click.option("--candidate", metavar="NAME", type=CandidateChoice(), help="Show this candidate in full.")
-@click.option("--full", is_flag=True, help="Show all records, with layouts, coherence steps and alternatives.")
+@click.option("--full", is_flag=True, help="Show all records, with layouts and alternatives.")
 @premises.premises_given
 @premises.scanning_given
 @options.snapshot

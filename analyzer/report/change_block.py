@@ -1,18 +1,39 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The first change of an answer in at most thirty lines: what, why, what it saves and costs, and the next command."""
+"""A change in words: the first of an answer in at most thirty lines, and what a candidate gains and costs in rows."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from linesmith.analyzer.base.text import listed
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Finding, StructuralAdvice
-from linesmith.analyzer.report.answer import churn_words, holder_rows, labelled, memory_rows, saved_words, size_words
-from linesmith.analyzer.report.candidate import Numbered, Suggested, change, moved_names, saved, short_change, things
+from linesmith.analyzer.base.text import listed, per_cent
+from linesmith.analyzer.layouts.gaps import lines
+from linesmith.analyzer.model import (
+    CACHE_LINE_BYTES,
+    Candidate,
+    Finding,
+    HolderChange,
+    Judgement,
+    MemoryUse,
+    Sharded,
+    SlabBasis,
+    StructuralAdvice,
+)
+from linesmith.analyzer.report.candidate import (
+    Meetings,
+    Numbered,
+    Saving,
+    Suggested,
+    change,
+    meetings,
+    moved_names,
+    saved,
+    short_change,
+    things,
+)
 from linesmith.analyzer.report.layout import member_heat
-from linesmith.analyzer.report.prose import counted, prose
+from linesmith.analyzer.report.prose import counted, in_columns, prose, widest
 from linesmith.analyzer.report.record_changes import RecordAnswer, RecordChange, reason_of
 from linesmith.analyzer.report.structure import tables
 from linesmith.analyzer.sharing.records import WORTH_CHANGING, users_of
@@ -20,13 +41,16 @@ from linesmith.analyzer.sharing.records import WORTH_CHANGING, users_of
 LABEL = 10
 # Lines of the whole.
 MOST_LINES = 28
-MOST_PAIRS = 3
+MOST_WHY = 3
 MOST_FUNCTIONS = 2
 MOST_NEIGHBOURS = 4
 MOST_MOVED = 2
 MOST_ROWS = 2
 MOST_REASONS = 3
 MOST_ACCESSORS = 4
+# Caches, and records around the changed one.
+MOST_CACHES = 2
+MOST_HOLDERS = 2
 # Words of other chapters: of the note on what was checked, of how hot a member is, of a diagnosis.
 ONLY_LAYOUT = "Only the layout was checked: "
 CONTENDED = " contended"
@@ -76,11 +100,22 @@ def layout_rows(one: Numbered, suggested: Suggested) -> Iterator[Labelled]:
     yield from labelled("why", _why(candidate, record))
     saves = saved_words(saved(candidate.judgement), things(candidate, finding), finding.whole)
     yield "saves", candidate.judgement.refusal or saves
-    stays = [part.rpartition(", which")[0] for part in finding.triage.sentence.split("; ") if _stays(part)]
+    # Clauses of a diagnosis that say what no layout removes.
+    removes = "does not remove", "no layout removes"
+    clauses = finding.triage.sentence.split("; ")
+    stays = [part.rpartition(", which")[0] for part in clauses if part.endswith(removes)]
     if stays:
         remains = _OF_LINE.sub(r": \1 of the misses of its line", "; ".join(stays))
         yield "remains", f"{remains}; no order helps"
-    yield from _costs(candidate)
+    churn = candidate.churn
+    moved = f"{counted(churn.members, 'member')} {'moves' if churn.members == 1 else 'move'}"
+    yield "size", f"{_size(candidate)}; {moved}, a diff of {counted(churn.lines, 'line')}"
+    yield from labelled("memory", _memory_rows(*candidate.memory))
+    yield from labelled("grows too", _holder_rows(candidate.holders))
+    if candidate.loose:
+        aligned = max(candidate.after.natural_alignment, candidate.after.alignment or 1)
+        caches = listed(candidate.loose, MOST_NEIGHBOURS)
+        yield "but", f"{caches} do not align objects to {aligned} bytes; the saving is what is left with that"
     yield from labelled("next to", _next_to(candidate, finding, suggested.findings))
     yield from (("doubt", one) for one in [candidate.doubt] if one)
     yield from map(_checked, candidate.notes[-1:])
@@ -95,20 +130,27 @@ def _checked(note: str) -> Labelled:
     return "unchecked", f"{unseen}: `patch --tree DIR` checks these (DIR is the source tree)"
 
 
-def _costs(candidate: Candidate) -> Iterator[Labelled]:
-    """Bytes of the record, memory of its caches, and who grows with it."""
-    yield "size", f"{size_words(candidate)}; {churn_words(candidate.churn)}"
-    yield from labelled("memory", memory_rows(*candidate.memory))
-    yield from labelled("grows too", holder_rows(candidate.holders))
-    if candidate.loose:
-        aligned = max(candidate.after.natural_alignment, candidate.after.alignment or 1)
-        caches = listed(candidate.loose, MOST_NEIGHBOURS)
-        yield "but", f"{caches} do not align objects to {aligned} bytes; the saving is what is left with that"
+def labelled(label: str, rows: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The rows, the first with the label."""
+    for place, row in enumerate(rows):
+        yield "" if place else label, row
 
 
-def _stays(part: str) -> bool:
-    """Whether a clause of a diagnosis says what no layout removes."""
-    return part.endswith(("does not remove", "no layout removes"))
+def saved_words(saving: Saving | None, counted_as: str, whole: str) -> str:
+    """``0.65% of the misses of the profile (80% interval 0.61% to 0.68%): 1,553 of 240,711``, net of what is added."""
+    if saving is None:
+        return "nothing is known"
+    low, high = (f"{one}%" for one in saving.bounds)
+    counts = f"{saving.before - saving.after:,.0f} of {saving.whole:,.0f}"
+    return f"{per_cent(saving.share)}% of the {counted_as} of the {whole} (80% interval {low} to {high}): {counts}"
+
+
+def _size(candidate: Candidate) -> str:
+    """``192 -> 256 bytes, 3 -> 4 lines``."""
+    before, after = candidate.before, candidate.after
+    if before.size == after.size:
+        return f"{after.size:,} bytes, {counted(candidate.lines, 'line')} (unchanged)"
+    return f"{before.size:,} -> {after.size:,} bytes, {lines(before)} -> {counted(candidate.lines, 'line')}"
 
 
 def _why(candidate: Candidate, findings: Sequence[Finding]) -> Iterator[str]:
@@ -118,15 +160,15 @@ def _why(candidate: Candidate, findings: Sequence[Finding]) -> Iterator[str]:
         before, after = counts.get((one.victim, one.writer), (0.0, 0.0))
         counts[one.victim, one.writer] = before + one.before, after + one.after
     better = [pair for pair, (before, after) in counts.items() if before > after and pair[0] != pair[1]]
-    for victim, writer in better[:MOST_PAIRS]:
+    for victim, writer in better[:MOST_WHY]:
         before, after = counts[victim, writer]
         yield _pair(victim, writer, f"{before:,.0f} -> {after:,.0f} misses", findings)
     met = [one for finding in findings for one in finding.triage.pairs]
-    rest = [sum(counts[pair][when] for pair in better[:MOST_PAIRS]) for when in (0, 1)]
+    rest = [sum(counts[pair][when] for pair in better[:MOST_WHY]) for when in (0, 1)]
     judged = candidate.judgement
     if better and abs(judged.saved - rest[0] + rest[1]) >= 1:
         yield f"all other misses of the record: {judged.before - rest[0]:,.0f} -> {judged.after - rest[1]:,.0f}"
-    for pair in met[: 0 if better else MOST_PAIRS]:
+    for pair in met[: 0 if better else MOST_WHY]:
         yield _pair(pair.reader, pair.writer, counted(round(pair.weight), "contended access"), findings)
 
 
@@ -167,6 +209,48 @@ def _neighbours(candidate: Candidate, name: str) -> list[str]:
         and one.offset // CACHE_LINE_BYTES <= last
         and (one.offset + max(one.size, 1) - 1) // CACHE_LINE_BYTES >= line
     ]
+
+
+def _holder_rows(holders: Sequence[HolderChange]) -> Iterator[str]:
+    """What becomes of the records around the changed one: the costliest by name."""
+    for one in holders[:MOST_HOLDERS]:
+        yield f"{one.record} {one.before:,} -> {one.after:,} bytes{_in_slabs(one)}"
+    if len(holders) > MOST_HOLDERS:
+        yield f"and {counted(len(holders) - MOST_HOLDERS, 'more record')}"
+
+
+def _in_slabs(one: HolderChange) -> str:
+    """How many objects a slab of its cache holds, where it has one."""
+    if one.memory is None:
+        return ""
+    before, after = one.memory
+    if before.order == after.order:
+        held = f"{before.objects_per_slab} -> {after.objects_per_slab} objects"
+        return f", {held} in {counted(1 << after.order, 'page')} of {after.cache}"
+    sides = (f"{use.objects_per_slab} in {counted(1 << use.order, 'page')}" for use in one.memory)
+    return f", {' -> '.join(sides)} of {after.cache}"
+
+
+def _memory_rows(before: Sequence[MemoryUse], after: Sequence[MemoryUse]) -> Iterator[str]:
+    """What the objects cost in each slab cache, the costliest first; unchanged ones together."""
+    pairs = list(zip(before, after, strict=False))
+    changed = [pair for pair in pairs if slabs_differ(*pair)]
+    changed.sort(key=lambda pair: pair[1].pages_per_1000 / pair[0].pages_per_1000, reverse=True)
+    for old, new in changed[:MOST_CACHES]:
+        mib = [f"{use.bytes_per_100000 / (1 << 20):,.1f}" for use in (old, new)]
+        pages = f"{old.pages_per_1000:,} -> {counted(new.pages_per_1000, 'page')} for 1,000 objects"
+        yield f"{old.cache}: {pages}, {mib[0]} -> {mib[1]} MiB for 100,000 ({old.basis.value})"
+    if len(changed) > MOST_CACHES:
+        yield f"and {counted(len(changed) - MOST_CACHES, 'more cache')}"
+    same = [old for old, new in pairs if not slabs_differ(old, new)]
+    if same:
+        names = (f"{use.cache}{' (assumed)' * (use.basis is SlabBasis.ASSUMED)}" for use in same)
+        yield f"unchanged in slabs of {listed(names, MOST_CACHES)}"
+
+
+def slabs_differ(old: MemoryUse, new: MemoryUse) -> bool:
+    """Whether the objects need other slabs than before."""
+    return (old.stride, old.order, old.pages_per_1000) != (new.stride, new.order, new.pages_per_1000)
 
 
 # A change of the structure.
@@ -224,3 +308,73 @@ def command(label: str, words: Sequence[str], columns: int) -> list[str]:
             rows.append(" " * (LABEL + 3))
         rows[-1] += f"{word} "
     return [row.rstrip() for row in rows]
+
+
+# All there is on a candidate.
+
+
+def answer_rows(candidate: Candidate) -> Iterator[Labelled]:
+    """What the replay consists of, and where the members still meet."""
+    yield from labelled("replayed", _judged_rows(candidate.judgement))
+    yield from labelled("together", _meeting_rows(meetings(candidate)))
+
+
+def notes_of(one: Numbered) -> tuple[str, ...]:
+    """What else to know of the candidate, without what has a row of its own: what it rests on, then what binds it."""
+    candidate = one.candidate
+    notes = (note for note in candidate.notes[:-1] if note != candidate.doubt)
+    return (*notes, *(f"{constraint}." for constraint in candidate.constraints))
+
+
+def of_contended(finding: Finding) -> str:
+    """``of 1,036 contended loads``; a recording counts more accesses than those that found the line modified."""
+    count = max(finding.contended, finding.cost.contended)
+    return f"of {count:,} contended {'accesses' if finding.simulated else 'loads'}"
+
+
+def _meeting_rows(found: Meetings) -> Iterator[str]:
+    """The pairs as a table; below a pair that still meets, in which caches."""
+    if not found.rows:
+        return
+    table = [["phases on one line of", *(f"{size} bytes" for size in found.sizes)]]
+    table += [
+        [f"{one.first} and {one.second}", *(f"{before} -> {after}" for before, after in one.phases)]
+        for one in found.rows
+    ]
+    widths = widest(table)
+    head, *rows = (in_columns(cells, widths).rstrip() for cells in table)
+    yield head
+    for one, text in zip(found.rows, rows, strict=True):
+        yield text
+        yield from [f"  of the objects {one.places}"] if one.places else []
+    yield from [f"… and {found.more} more pairs; --format json has them"] if found.more else []
+
+
+def _judged_rows(found: Judgement) -> Iterator[str]:
+    """What the net consists of: lines, pairs, the whole profile; how much was replayed, then what to doubt."""
+    if found.refusal:
+        yield found.refusal
+        return
+    if found.runs:
+        yield f"all lines of the record: {found.before:,.0f} -> {found.after:,.0f}"
+    for line in found.lines:
+        yield f"line of {listed(line.members, MOST_NEIGHBOURS)}: {line.before:,.0f} -> {line.after:,.0f}"
+    for pair in found.pairs:
+        sharing = "true" if pair.true_sharing else "false"
+        yield f"{pair.victim} by stores to {pair.writer} ({sharing} sharing): {pair.before:,.0f} -> {pair.after:,.0f}"
+    if found.runs:
+        phases = f", mean of {found.phases} phases" if found.phases > 1 else ""
+        lines = f", lines of {found.line_bytes} bytes" if found.line_bytes != CACHE_LINE_BYTES else ""
+        runs = f" in {found.runs} runs" if found.runs > 1 else ""
+        yield f"{found.accesses:,} accesses to {counted(found.objects, 'object')}{runs}{phases}{lines}"
+    yield from (f"but {remark}" for remark in found.remarks)
+
+
+def sharded_rows(sharded: Sharded) -> Iterator[str]:
+    """What is split, what that saves at best, and what has to be true for it."""
+    yield f"shard {', '.join(sharded.members)} of {sharded.type}: {sharded.ways} copies, chosen by {sharded.by}"
+    found = sharded.judgement
+    yield f"  {'saves':<12}{found.refusal or saved_words(saved(found), 'misses', 'profile')}"
+    for place, row in enumerate(_judged_rows(found) if not found.refusal else ()):
+        yield f"  {'' if place else 'replayed':<12}{row}"
+    yield "  - The best case: every access goes to one copy; what walks all of them, or finds another's, costs more."

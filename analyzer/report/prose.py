@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Sentences, lists and tables in lines of a given width; C code and names are as wide as they are.
 
-A table has columns as wide as their widest cell (``widest``, ``in_columns``), or one format for its head and its rows;
-a last cell that is too long goes on below itself (``row``), or any one that is flexible (``flexible_table``). Imports
-nothing that takes time, for every command prints.
+A table has columns as wide as their widest cell (``widest``, ``in_columns``); a last cell that is too long goes on
+below itself (``table_rows``), or any one that is flexible (``flexible_table``). Imports nothing that takes time, for
+every command prints.
 """
 
 from __future__ import annotations
@@ -78,6 +78,12 @@ def in_columns(cells: Sequence[str], widths: Sequence[int], sides: str = "", gap
     return gap.join(f"{cell:{side}{width}}" for cell, width, side in placed)
 
 
+def table_rows(table: Sequence[Sequence[str]], sides: str, columns: int = WIDTH) -> list[str]:
+    """An indented table: of each row the last cell goes on below itself, the others stand at their ``sides``."""
+    *widths, _ = widest(table)
+    return [row(f"  {in_columns(cells[:-1], widths, sides)}  ", cells[-1], columns) for cells in table]
+
+
 def flexible_table(table: Sequence[Sequence[str]], at: int, sides: str, columns: int = WIDTH) -> list[str]:
     """A table whose column ``at`` takes what the others leave: its cells go on below themselves, on one line more.
 
@@ -110,6 +116,11 @@ def _room(table: Sequence[Sequence[str]], filled: Sequence[int], at: int, column
 def counted(count: int, thing: str) -> str:
     """``1 line``, ``2,000 lines``, ``2 accesses``."""
     return f"{count:,} {thing}" + ("" if count == 1 else "es" if thing.endswith("s") else "s")
+
+
+def first_of(rows: Sequence[str], most: int) -> list[str]:
+    """The first rows, and how many more there are."""
+    return [*rows[:most], *([f"and {len(rows) - most:,} more"] if len(rows) > most else [])]
 
 
 def runs(numbers: Sequence[int]) -> str:

@@ -8,12 +8,6 @@ from pathlib import Path
 
 from linesmith.analyzer.layouts.gaps import lines
 from linesmith.analyzer.model import CoherenceStep, Judgement, Layout, StepTable
-from linesmith.analyzer.report.answer import (
-    answer_rows,
-    of_contended,
-    sharded_rows,
-    step_rows,
-)
 from linesmith.analyzer.report.candidate import (
     Numbered,
     Proposed,
@@ -23,7 +17,16 @@ from linesmith.analyzer.report.candidate import (
     concerned_names,
     moved_names,
 )
-from linesmith.analyzer.report.change_block import LABEL, change_block, command, layout_rows, nothing_to_change
+from linesmith.analyzer.report.change_block import (
+    LABEL,
+    answer_rows,
+    change_block,
+    command,
+    layout_rows,
+    notes_of,
+    nothing_to_change,
+    sharded_rows,
+)
 from linesmith.analyzer.report.json_text import Json, fields_of, json_text
 from linesmith.analyzer.report.layout import MOST_HOT, excerpt, member_heat
 from linesmith.analyzer.report.prose import WIDTH, prose
@@ -123,13 +126,11 @@ def _line_blocks(line: Proposed, ones: Sequence[Numbered], suggested: Suggested,
 
 
 def _full_blocks(ones: Sequence[Numbered], shown: Numbered, suggested: Suggested, columns: int) -> Iterator[str]:
-    """The blocks of a line: the answer, why, the layouts, the other candidates."""
+    """The blocks of a line: the answer, the layouts, the other candidates."""
     finding, candidate = shown.line.finding, shown.candidate
     title = candidate.before.title if candidate.before.name else candidate.type
     yield prose(f"line {finding.rank}, {title}: {finding.triage.sentence}", columns=columns)
     yield _answer(shown, suggested, columns)
-    if steps := step_rows(shown.steps, of_contended(finding), columns):
-        yield "\n".join(steps)
     yield _layouts(shown, suggested, columns)
     if len(ones) > 1:
         yield _table(ones, "candidates", columns)
@@ -143,13 +144,6 @@ def _answer(one: Numbered, suggested: Suggested, columns: int) -> str:
     notes = (prose(note, "  - ", "    ", columns) for note in notes_of(one))
     title = f"{'recommended: ' if one.candidate.recommended else ''}candidate {one.name}: {change(one.candidate)}"
     return "\n".join([prose(title, then="  ", columns=columns), *labelled, *notes])
-
-
-def notes_of(one: Numbered) -> tuple[str, ...]:
-    """What else to know of the candidate, without what has a row of its own: what it rests on, then what binds it."""
-    candidate = one.candidate
-    notes = (note for note in candidate.notes[:-1] if note != candidate.doubt)
-    return (*notes, *(f"{constraint}." for constraint in candidate.constraints))
 
 
 def _layouts(one: Numbered, suggested: Suggested, columns: int) -> str:

@@ -43,10 +43,8 @@ from linesmith.analyzer.model import (
     TriageKind,
 )
 from linesmith.analyzer.report import structure
-from linesmith.analyzer.report.findings import ProfileSection
-from linesmith.analyzer.report.hot import render_table
-from linesmith.analyzer.report.hot_lines import render_lines
-from linesmith.analyzer.report.hot_words import members_that_meet, what_to_do
+from linesmith.analyzer.report.findings import ProfileSection, render_lines
+from linesmith.analyzer.report.hot import members_that_meet, render_table, what_to_do
 from linesmith.analyzer.report.markdown import page_lines
 from linesmith.analyzer.report.prose import fitted
 from linesmith.analyzer.sharing.findings import findings
@@ -69,9 +67,9 @@ def test_figures_stay_below_their_titles_however_long_the_name_of_a_member() -> 
     shown = rows(replace(POOL, members=members))
     at = next(number for number, row in enumerate(shown) if row.startswith("  offset  member "))
     assert shown[at : at + 3] == [
-        "  offset  member                                reads   writes   share  functions",
-        "     0x0  lock                                      5        -    0.0%",
-        "     0x8  by_node.requests_that_had_to_wait         5        -    0.0%",
+        "  offset  member                             reads  writes  share  functions",
+        "     0x0  lock                                   5       -   0.0%",
+        "     0x8  by_node.requests_that_had_to_wait      5       -   0.0%",
     ]
 
 
@@ -219,14 +217,14 @@ KNOWN = LineObject("pool", 1, -48, 16, 0.97, Outcome.RESOLVED, 0.936, RIVAL)
             KNOWN,
             [
                 "  object   pool, begins 48 bytes before the line (phase 16 of 64)",
-                "  resolved: 97% of the samples explained; runner-up ucounts (phase 40), confidence 93.6%",
+                "  evidence resolved: 97% of the samples explained; runner-up ucounts (phase 40), confidence 93.6%",
             ],
         ),
         (
             replace(KNOWN, outcome=Outcome.CANNOT_TELL),
             [
                 "  object   not known; most like pool, begins 48 bytes before the line (phase 16 of 64)",
-                "  cannot tell: it explains 97% of the samples, and is ahead of ucounts (phase 40) by 93.6%",
+                "  evidence cannot tell: it explains 97% of the samples, and is ahead of ucounts (phase 40) by 93.6%",
             ],
         ),
     ],

@@ -1,24 +1,120 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Drawings of a page in numbers: comparisons as forest plots on one scale of gains, members in every phase.
+"""The page of a run: verdict, layouts, comparisons as forest plots on one scale of gains, and what was tried.
 
-A template puts them into SVG. All places are in units of the drawing.
+A template puts the drawings into SVG; all places are in units of the drawing.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from statistics import median_low
 
-from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.gaps import Span, line_of, lines_touched, meet, phases
-from linesmith.analyzer.layouts.leaves import flatten
-from linesmith.analyzer.model import Better, Candidate, Comparison, Layout, Residual, VerdictKind
-from linesmith.analyzer.report.answer import by_place, share_of_phases
-from linesmith.analyzer.report.candidate import MOST_PAIRS
-from linesmith.analyzer.report.run import interval, mean_and_spread, meaning, number, runs, scale, signed
+from linesmith.analyzer.model import Better, Comparison, Result, VerdictKind
+from linesmith.analyzer.report.candidate import Meetings
+from linesmith.analyzer.report.html.page import LayoutPair, TouchedCell, Why, render_page
+from linesmith.analyzer.report.run import (
+    COSTLY,
+    EXPLORED,
+    confirmed_title,
+    decisive,
+    effort,
+    interval,
+    meaning,
+    merged,
+    number,
+    outcome,
+    scale,
+    signed,
+    unchecked,
+    verdict_rows,
+)
+
+# Explored variants beyond these are in the JSON report; a long search has hundreds.
+MOST_TRIALS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedRecord:
+    """A record that two builds lay out otherwise.
+
+    ``own`` tells that its own declaration was changed; others differ because they hold such a record. ``cells`` are of
+    the layout before; ``meetings`` and ``why`` are there where a profile shows who meets whom.
+    """
+
+    pair: LayoutPair
+    own: bool = True
+    cells: tuple[TouchedCell, ...] = ()
+    meetings: Meetings | None = None
+    why: Why | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunFiles:
+    """The files beside the journal of a run: ``patch`` is the text of the recommended one, ``""`` without one.
+
+    ``changes`` are the records that ``variant`` lays out otherwise; ``no_layouts`` says why there are none to show.
+    ``folder`` is the run directory: files in it are named without it, since pages go to other people.
+    """
+
+    variant: str = ""
+    patch: str = ""
+    changes: tuple[ChangedRecord, ...] = ()
+    no_layouts: str = ""
+    folder: str = ""
+
+
+def render_run(result: Result, files: RunFiles) -> str:
+    """The page of a run, at its end or in its midst."""
+    verdict, *rest = verdict_rows(result)
+    content = {
+        "result": result,
+        "files": files,
+        "state": f"{effort(result)}, {'finished' if result.finished else 'not finished'}",
+        # A verdict begins with the name of a variant, or as a sentence does.
+        "verdict": verdict if result.best else f"{verdict[:1].upper()}{verdict[1:]}",
+        "reasons": [row for row in rest if not row.startswith("next: ")],
+        "sections": tuple(_forests(result)),
+        "trials": _trials(result, files.folder),
+        "builds": result.builds,
+        "configured": any(one.configuration for one in result.builds),
+        "facts": tuple(merged(result.facts)),
+        "unchecked": tuple(unchecked(result, decisive(result))),
+    }
+    return render_page("run.html", content)
+
+
+def _forests(result: Result) -> Iterator[tuple[str, str, tuple[Forest, ...]]]:
+    """An anchor, a title and the plots: what counts first; equal layouts stand beside what they are the measure of."""
+    if result.confirmed:
+        yield "confirmed", confirmed_title(result).capitalize(), forests(result.confirmed, result.noise)
+    if result.explored:
+        yield "explored", EXPLORED.capitalize(), forests(result.explored, () if result.confirmed else result.noise)
+    if result.noise and not decisive(result):
+        yield "noise", "Equal layouts compared", forests((), result.noise)
+
+
+def _trials(result: Result, folder: str) -> Mapping[str, object]:
+    """The trials that were built, with their costs as gains on one scale."""
+    built = [trial for trial in result.trials if trial.fidelity in COSTLY]
+    shown = built[:MOST_TRIALS]
+    known = [(1 - one.cost, one.spread) for one in shown if one.cost is not None]
+    bounds = [end for gain, spread in known for end in (gain - spread, gain + spread)]
+    drawn = scale_for([gain for gain, _ in known], bounds)
+    rows = []
+    for one in shown:
+        words = outcome(one).replace(f"{folder}/", "") if folder else outcome(one)
+        strip = None
+        if one.cost is not None and one.failure is None:
+            gain = 1 - one.cost
+            strip = drawn.strip(gain, gain - one.spread, gain + one.spread)
+        rows.append({"trial": one, "outcome": words, "strip": strip})
+    scale = {"zero": drawn.at(0.0), "ticks": drawn.ticks()}
+    return {**scale, "rows": rows, "more": len(built) - len(shown), "moves": any(one.moves for one in shown)}
+
+
+# The drawings.
 
 WIDTH = 320
 # Room at both ends for an arrow: the interval goes on.
@@ -107,18 +203,10 @@ class ForestRow:
     """A comparison; ``kind`` is ``arm`` or ``equal`` (a build of the same layout), ``label`` says its drawing."""
 
     kind: str
-    variant: str
+    compared: Comparison
     strip: Strip
     label: str
-    change: str
-    bounds: str
-    verdict: str
     mark: str
-    base: str
-    head: str
-    runs: str
-    reason: str
-    outliers: str
     boots: Boots | None
 
 
@@ -165,22 +253,8 @@ def _forest(ones: Sequence[Comparison], equal: Sequence[Comparison]) -> Forest:
 
 def _rows(ones: Sequence[Comparison], kind: str, drawn: Scale) -> Iterator[ForestRow]:
     for one in ones:
-        yield ForestRow(
-            kind,
-            one.variant,
-            drawn.strip(one.gain, *_gains(one)),
-            f"{one.variant}: {signed(one.change)}, interval {interval(one)}, {one.verdict.value}",
-            signed(one.change),
-            interval(one),
-            one.verdict.value,
-            MARKS[one.verdict],
-            mean_and_spread(one.base),
-            mean_and_spread(one.head),
-            runs(one),
-            one.reason,
-            ", ".join(map(number, one.outliers)),
-            _boots(one),
-        )
+        label = f"{one.variant}: {signed(one.change)}, interval {interval(one)}, {one.verdict.value}"
+        yield ForestRow(kind, one, drawn.strip(one.gain, *_gains(one)), label, MARKS[one.verdict], _boots(one))
 
 
 def _gains(one: Comparison) -> tuple[float, float]:
@@ -201,103 +275,3 @@ def _boots(one: Comparison) -> Boots | None:
         return round(8 + share * (WIDTH - 16), 1)
 
     return Boots(tuple(map(place, one.base)), tuple(map(place, one.head)), number(low), number(high))
-
-
-# Two members in every phase of their object, as small drawings of one kind: in which phases they share a line.
-
-PHASE_WIDTH = 92
-# More phases than these say no more when they are drawn; they are counted.
-MOST_PHASES = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """From ``left`` on, ``width`` wide, in units of the drawing."""
-
-    left: float
-    width: float
-
-
-@dataclass(frozen=True, slots=True)
-class PhaseDrawing:
-    """One phase: both members over the lines they lie on; ``shared`` are the lines that hold bytes of both."""
-
-    phase: int
-    meet: bool
-    lines: tuple[Bar, ...]
-    shared: tuple[Bar, ...]
-    first: Bar
-    second: Bar
-
-
-@dataclass(frozen=True, slots=True)
-class SharedPhases:
-    """A pair on lines of one size, under one layout: ``share`` is ``7 of 8 phases``; drawn where that can be seen."""
-
-    share: str
-    drawings: tuple[PhaseDrawing, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PairPhases:
-    """A pair of members on lines of one size, before and after a change; ``places`` says where they still meet."""
-
-    first: str
-    second: str
-    line_bytes: int
-    before: SharedPhases
-    after: SharedPhases
-    places: str
-
-
-def pair_phases(candidate: Candidate, layouts: Layouts) -> tuple[PairPhases, ...]:
-    """For each pair that meets and each size of lines, the heaviest pair first."""
-    pairs = [list(group) for _, group in groupby(candidate.residuals, lambda one: (one.first, one.second))]
-    return tuple(_pair(one, candidate, layouts) for group in pairs[:MOST_PAIRS] for one in group)
-
-
-def _pair(one: Residual, candidate: Candidate, layouts: Layouts) -> PairPhases:
-    sides = []
-    layouts_of = zip((candidate.before, candidate.after), (one.before, one.after), candidate.steps, strict=True)
-    for (layout, share, step), start in zip(layouts_of, candidate.firsts or (0, 0), strict=True):
-        first, second = span_of(one.first, layout, layouts), span_of(one.second, layout, layouts)
-        starts = phases(step, one.line_bytes, start)
-        drawings: tuple[PhaseDrawing, ...] = ()
-        # None where there are too many phases, or a name is unknown.
-        if first is not None and second is not None and len(starts) <= MOST_PHASES:
-            drawings = tuple(_drawing(first, second, one.line_bytes, phase) for phase in starts)
-        sides.append(SharedPhases(share_of_phases(share, one.line_bytes, step), drawings))
-    before, after = sides
-    return PairPhases(one.first, one.second, one.line_bytes, before, after, by_place(one, candidate.proofs))
-
-
-def span_of(name: str, layout: Layout, layouts: Layouts) -> Span | None:
-    """The bytes of the member called so, also of one inside an anonymous record; ``None`` where there is none."""
-    member = next((one for one in layout.members if one.name == name), None)
-    if member is not None:
-        return Span(member.offset, member.size)
-    inside = [one for one in flatten(layout, layouts) if one.path.partition(".")[0].partition("[")[0] == name]
-    if not inside:
-        return None
-    begin = min(one.offset for one in inside)
-    return Span(begin, max(one.offset + one.size for one in inside) - begin)
-
-
-def _drawing(first: Span, second: Span, line_bytes: int, phase: int) -> PhaseDrawing:
-    spans = [Span(one.offset + phase, max(one.size, 1)) for one in (first, second)]
-    begin = line_of(min(one.offset for one in spans), line_bytes)
-    end = line_of(max(one.offset + one.size - 1 for one in spans), line_bytes) + 1
-    scale = PHASE_WIDTH / ((end - begin) * line_bytes)
-    mine, other = (lines_touched(one.offset, one.size, line_bytes) for one in spans)
-
-    def bar(offset: int, size: int) -> Bar:
-        return Bar(round((offset - begin * line_bytes) * scale, 1), round(max(size * scale, 1.5), 1))
-
-    return PhaseDrawing(
-        phase,
-        meet(first, second, line_bytes, phase),
-        tuple(bar(number * line_bytes, line_bytes) for number in range(begin, end)),
-        tuple(bar(number * line_bytes, line_bytes) for number in sorted(set(mine) & set(other))),
-        bar(spans[0].offset, spans[0].size),
-        bar(spans[1].offset, spans[1].size),
-    )
