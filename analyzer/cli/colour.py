@@ -15,11 +15,10 @@ from linesmith.analyzer.base.text import visible
 
 if TYPE_CHECKING:
     from linesmith.analyzer.report.map_text import MapRow
-    from linesmith.analyzer.report.markdown import PageLine
 
 
 NARROWEST, USUAL = 40, 80
-_BOLD, _RESET = "\x1b[1m", "\x1b[0m"
+_RESET = "\x1b[0m"
 # Ground and letter of each level of heat, of the 256 colours; the ground says it on dark and light terminals alike.
 _HEAT = ((0, 7), (230, 16), (222, 16), (215, 16), (203, 16), (124, 231))
 
@@ -78,9 +77,3 @@ def painted(rows: Iterable[MapRow], colour: bool) -> str:
 
     lines = ("".join(cells(visible(piece.text), piece.level if colour else 0) for piece in row) for row in rows)
     return "".join(f"{line.rstrip()}\n" for line in lines)
-
-
-def headed(lines: Iterable[PageLine], colour: bool) -> str:
-    """The lines as text, headings in bold where there is ``colour``."""
-    shown = ((visible(line.text), colour and line.heads) for line in lines)
-    return "".join(f"{_BOLD}{text}{_RESET}\n" if bold else f"{text}\n" for text, bold in shown)

@@ -12,18 +12,19 @@ from linesmith.analyzer.base.text import visible
 @click.argument("rule", metavar="[RULE]", required=False)
 def command(rule: str | None) -> None:
     """Show the page of a lint rule. Without RULE, list all rules."""
-    from linesmith.analyzer.cli.colour import headed, screen
+    from linesmith.analyzer.cli.colour import screen
     from linesmith.analyzer.cli.group import commands_of
     from linesmith.analyzer.lint.rules import catalogue
     from linesmith.analyzer.report.lint import render_rules
-    from linesmith.analyzer.report.markdown import page_lines
+    from linesmith.analyzer.report.prose import WIDTH
 
     context = click.get_current_context()
     if rule in commands_of(context):
         raise click.UsageError(f"{rule} is a command, not a rule; see `linesmith {rule} --help`", context)
-    shown = screen(None)
-    if rule:
-        text = headed(page_lines(catalogue.page(rule), shown.columns), shown.colour)
-    else:
-        text = visible(render_rules(catalogue.RULES))
-    click.echo(text, nl=False)
+    if rule is None:
+        click.echo(visible(render_rules(catalogue.RULES)), nl=False)
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    Console(width=min(screen(None).columns, WIDTH)).print(Markdown(catalogue.page(rule)))

@@ -132,9 +132,9 @@ def command(
             behind = partial(access_notes, accesses=accesses)
         text = pahole.render_text(shown, reading.layouts, expand, behind)
         if scans:
-            from linesmith.analyzer.report import source_scan
+            from linesmith.analyzer.report.layout import source_text
 
-            text += "".join(f"\n{source_scan.render_text(one)}" for one in scans)
+            text += "".join(f"\n{source_text(one)}" for one in scans)
     options.write(text, output)
 
 

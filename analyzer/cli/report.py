@@ -354,9 +354,8 @@ def _line_change(variant: ChangedVariant, seen: Explanation, old: Layout, new: L
 
 def _emphasis(patch: str, new: Layout, seen: Explanation | None, line_change: _BuiltChange | None) -> Emphasis:
     """What was moved is marked; who is hot is told in the text with it."""
-    from linesmith.analyzer.report.candidate import concerned_names
+    from linesmith.analyzer.report.candidate import MOST_HOT, concerned_names, member_heat
     from linesmith.analyzer.report.html.page import Emphasis
-    from linesmith.analyzer.report.layout import MOST_HOT, member_heat
 
     # Members on lines which the patch adds: of two that changed places a layout alone cannot tell which.
     added = (line[1:].strip() for line in patch.splitlines() if line.startswith("+") and not line.startswith("+++"))

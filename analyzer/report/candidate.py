@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from math import gcd
@@ -18,6 +18,7 @@ from linesmith.analyzer.model import (
     Finding,
     Interval,
     Judgement,
+    LineMember,
     Move,
     MoveKind,
     PhaseProof,
@@ -308,3 +309,38 @@ def _by_place(residual: Residual, proofs: Sequence[PhaseProof]) -> str:
         parts.append(f"{share} in {first}{more}")
     more = f", {len(parts) - MOST_PLACES} more" if len(parts) > MOST_PLACES else ""
     return f"{', '.join(parts[:MOST_PLACES])}{more}"
+
+
+# Of so many hot members the excerpt of a layout shows those that were sampled most.
+MOST_HOT = 12
+
+
+def member_heat(finding: Finding, findings: Iterable[Finding]) -> dict[str, str]:
+    """By member of the finding's first object what was sampled on all its lines, the most contended first."""
+    record = finding.objects[0].layout if finding.objects else None
+    same = [one for one in findings if one is not finding and one.objects and one.objects[0].layout == record]
+    grouped: dict[str, list[LineMember]] = {}
+    for one in (finding, *same):
+        for member in one.members:
+            if member.begin == one.objects[0].start:
+                grouped.setdefault(member.top, []).append(member)
+    ranked = sorted(grouped.items(), key=lambda pair: _weight(pair[1]), reverse=True)
+    return {name: _heat(members) for name, members in ranked if any(_weight(members))}
+
+
+def _weight(members: Sequence[LineMember]) -> tuple[int, int]:
+    """Contended samples, and accesses."""
+    contended = sum(function.contended for member in members for function in member.functions)
+    return contended, sum(member.reads + member.writes for member in members)
+
+
+def _heat(members: Sequence[LineMember]) -> str:
+    """``661 contended, written``; reads where nothing waited."""
+    contended, _ = _weight(members)
+    reads, stores = sum(member.reads for member in members), sum(member.writes for member in members)
+    parts = [f"{contended:,} contended"] if contended else [counted(reads, "read")] if reads else []
+    if stores:
+        parts.append(counted(stores, "store"))
+    elif any(member.written for member in members):
+        parts.append("written")
+    return ", ".join(parts)

@@ -27,12 +27,12 @@ from linesmith.analyzer.report.candidate import (
     Suggested,
     change,
     meetings,
+    member_heat,
     moved_names,
     saved,
     short_change,
     things,
 )
-from linesmith.analyzer.report.layout import member_heat
 from linesmith.analyzer.report.prose import counted, in_columns, prose, widest
 from linesmith.analyzer.report.record_changes import RecordAnswer, RecordChange, reason_of
 from linesmith.analyzer.report.structure import tables

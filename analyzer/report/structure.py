@@ -9,7 +9,7 @@ from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Accessor, Gain, Layout, MemoryUse, StructuralAdvice, StructureKind
 from linesmith.analyzer.report.json_text import Json, fields_of, json_text
-from linesmith.analyzer.report.layout import excerpt
+from linesmith.analyzer.report.pahole import excerpt
 from linesmith.analyzer.report.prose import WIDTH, counted, prose
 from linesmith.analyzer.report.slab import SlabAnswer, machine_object, machine_row
 

@@ -9,12 +9,14 @@ from pathlib import Path
 from linesmith.analyzer.layouts.gaps import lines
 from linesmith.analyzer.model import CoherenceStep, Judgement, Layout, StepTable
 from linesmith.analyzer.report.candidate import (
+    MOST_HOT,
     Numbered,
     Proposed,
     Suggested,
     alternative_rows,
     change,
     concerned_names,
+    member_heat,
     moved_names,
 )
 from linesmith.analyzer.report.change_block import (
@@ -28,7 +30,7 @@ from linesmith.analyzer.report.change_block import (
     sharded_rows,
 )
 from linesmith.analyzer.report.json_text import Json, fields_of, json_text
-from linesmith.analyzer.report.layout import MOST_HOT, excerpt, member_heat
+from linesmith.analyzer.report.pahole import excerpt
 from linesmith.analyzer.report.prose import WIDTH, prose
 from linesmith.analyzer.report.record_changes import (
     RecordAnswer,

@@ -16,12 +16,14 @@ from linesmith.analyzer.line_map.fields import heat_of
 from linesmith.analyzer.line_map.record_map import line_map
 from linesmith.analyzer.model import Finding, LineMember, MemberFunction, Profile
 from linesmith.analyzer.report.candidate import (
+    MOST_HOT,
     Numbered,
     Suggested,
     alternative_cells,
     change,
     concerned_names,
     meetings,
+    member_heat,
     moved_names,
 )
 from linesmith.analyzer.report.change_block import answer_rows, layout_rows, notes_of
@@ -47,7 +49,6 @@ from linesmith.analyzer.report.html.page import (
     touched_cells,
     why,
 )
-from linesmith.analyzer.report.layout import MOST_HOT, member_heat
 from linesmith.analyzer.report.prose import counted, first_of
 from linesmith.analyzer.report.record_changes import record_answers, rows_of, shown_answers, table_head
 from linesmith.analyzer.report.structure import tables
