@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from linesmith.analyzer.base.text import listed, per_cent
 from linesmith.analyzer.layouts.gaps import lines
@@ -33,7 +33,7 @@ from linesmith.analyzer.report.candidate import (
     short_change,
     things,
 )
-from linesmith.analyzer.report.prose import counted, in_columns, prose, widest
+from linesmith.analyzer.report.prose import counted, in_columns, label_rows, labelled, prose, widest
 from linesmith.analyzer.report.record_changes import RecordAnswer, RecordChange, reason_of
 from linesmith.analyzer.report.structure import tables
 from linesmith.analyzer.sharing.records import WORTH_CHANGING, users_of
@@ -70,7 +70,7 @@ def nothing_to_change(answers: Sequence[RecordAnswer], columns: int) -> list[str
     rows = prose(f"Nothing to change{where}, with {share}: {why}.", columns=columns).splitlines()
     _, _, instead = line.refusal.partition("Instead: ") if line else ("", "", "")
     if instead:
-        rows += prose(instead, f"  {'instead':<{LABEL}}", " " * (LABEL + 2), columns).splitlines()
+        rows += label_rows([("instead", instead)], LABEL, columns)
     return rows
 
 
@@ -81,9 +81,8 @@ def change_block(suggested: Suggested, answer: RecordAnswer, columns: int) -> li
     saves = (f", which saves {one.saves}" if one.saves else "" for one in others)
     rows += [("also", f"{one.what}{gain}") for one, gain in zip(others, saves, strict=True)][:MOST_ROWS]
     name = f", candidate {first.numbered.name}" if first.numbered else ""
-    block = prose(f"{answer.rank}  {answer.title}: {first.what}{name}", then="   ", columns=columns).splitlines()
-    for label, text in rows:
-        block += prose(text, f"  {label:<{LABEL}}", " " * (LABEL + 2), columns).splitlines()
+    title = prose(f"{answer.rank}  {answer.title}: {first.what}{name}", then="   ", columns=columns)
+    block = "\n".join([title, *label_rows(rows, LABEL, columns)]).splitlines()
     commands = list(_commands(first, answer, suggested, columns)) if suggested.given else []
     return [*block[: MOST_LINES - len(commands)], *commands]
 
@@ -128,12 +127,6 @@ def _checked(note: str) -> Labelled:
         return "checked", note
     unseen = rest.removesuffix(" are in the source.")
     return "unchecked", f"{unseen}: `patch --tree DIR` checks these (DIR is the source tree)"
-
-
-def labelled(label: str, rows: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """The rows, the first with the label."""
-    for place, row in enumerate(rows):
-        yield "" if place else label, row
 
 
 def saved_words(saving: Saving | None, counted_as: str, whole: str) -> str:
@@ -370,11 +363,13 @@ def _judged_rows(found: Judgement) -> Iterator[str]:
     yield from (f"but {remark}" for remark in found.remarks)
 
 
-def sharded_rows(sharded: Sharded) -> Iterator[str]:
+def sharded_rows(sharded: Sharded, columns: int) -> Iterator[str]:
     """What is split, what that saves at best, and what has to be true for it."""
-    yield f"shard {', '.join(sharded.members)} of {sharded.type}: {sharded.ways} copies, chosen by {sharded.by}"
+    what = f"shard {', '.join(sharded.members)} of {sharded.type}: {sharded.ways} copies, chosen by {sharded.by}"
+    yield prose(what, then="  ", columns=columns)
     found = sharded.judgement
-    yield f"  {'saves':<12}{found.refusal or saved_words(saved(found), 'misses', 'profile')}"
-    for place, row in enumerate(_judged_rows(found) if not found.refusal else ()):
-        yield f"  {'' if place else 'replayed':<12}{row}"
-    yield "  - The best case: every access goes to one copy; what walks all of them, or finds another's, costs more."
+    rows = [("saves", found.refusal or saved_words(saved(found), "misses", "profile"))]
+    rows += labelled("replayed", _judged_rows(found)) if not found.refusal else ()
+    yield from label_rows(rows, LABEL, columns)
+    best = "The best case: every access goes to one copy; what walks all of them, or finds another's, costs more."
+    yield prose(best, "  - ", "    ", columns)

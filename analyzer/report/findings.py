@@ -32,7 +32,7 @@ from linesmith.analyzer.model import (
     Side,
     VariableRow,
 )
-from linesmith.analyzer.report.prose import WIDTH, counted, first_of, prose, runs, table_rows
+from linesmith.analyzer.report.prose import WIDTH, counted, first_of, label_rows, prose, runs, table_rows
 from linesmith.analyzer.sharing.accounts import accounts, place_of
 from linesmith.analyzer.sharing.cost import by_removable
 
@@ -58,8 +58,7 @@ LEAST_CALLED = 0.05
 _WAITS_IF_COUNTED = "misses after stores by other CPUs"
 _SHARING_HEAD = ("waits", "for stores to", "contended", "cycles", "on")
 _MEMBER_HEAD = ("offset", "member", "reads", "writes", "share", "functions")
-# Columns of a label and of what goes on below one.
-_LABEL, _BEHIND_LABEL = 8, " " * 11
+LABEL = 10
 
 # A label and what is known of it.
 Fact = tuple[str, str]
@@ -354,8 +353,7 @@ def _alike_row(finding: Finding, ranks: Sequence[int]) -> str:
 def _finding(finding: Finding, columns: int) -> Iterator[str]:
     address = f" at {finding.address:#x}" if finding.address is not None else ""
     yield prose(f"line {finding.rank}{address}: {share_of_line(finding)}", then="  ", columns=columns)
-    for label, text in line_facts(finding):
-        yield prose(text, f"  {label:<{_LABEL}} ", _BEHIND_LABEL, columns)
+    yield from label_rows(line_facts(finding), LABEL, columns)
     if finding.members:
         members = [_MEMBER_HEAD, *(_member_cells(one, finding) for one in finding.members)]
         yield from ("", *table_rows(members, "><>>>", columns), "")

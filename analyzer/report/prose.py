@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from unicodedata import combining, east_asian_width
 
 from linesmith.analyzer.base.cxx_names import with_cxx_names
@@ -76,6 +76,17 @@ def in_columns(cells: Sequence[str], widths: Sequence[int], sides: str = "", gap
     """The cells, ``gap`` apart, each filled up to its width; of ``sides`` those with ``>`` stand at the right."""
     placed = zip(cells, widths, sides or "<" * len(cells), strict=False)
     return gap.join(f"{cell:{side}{width}}" for cell, width, side in placed)
+
+
+def labelled(label: str, rows: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The rows, the first with the label."""
+    for place, one in enumerate(rows):
+        yield "" if place else label, one
+
+
+def label_rows(rows: Iterable[tuple[str, str]], width: int, columns: int = WIDTH) -> list[str]:
+    """Rows behind their labels, which take ``width`` columns behind an indent of two."""
+    return [prose(text, f"  {label:<{width}}", " " * (width + 2), columns) for label, text in rows]
 
 
 def table_rows(table: Sequence[Sequence[str]], sides: str, columns: int = WIDTH) -> list[str]:

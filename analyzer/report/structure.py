@@ -10,7 +10,7 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Accessor, Gain, Layout, MemoryUse, StructuralAdvice, StructureKind
 from linesmith.analyzer.report.json_text import Json, fields_of, json_text
 from linesmith.analyzer.report.pahole import excerpt
-from linesmith.analyzer.report.prose import WIDTH, counted, prose
+from linesmith.analyzer.report.prose import WIDTH, counted, label_rows, labelled, prose
 from linesmith.analyzer.report.slab import SlabAnswer, machine_object, machine_row
 
 LABEL = 12
@@ -21,13 +21,10 @@ MOST_MEMBERS = 3
 
 def advice_rows(one: StructuralAdvice, layouts: Layouts, columns: int = WIDTH) -> Iterator[str]:
     """The advice in rows: its sentence, then labelled figures, notes, and the layout it leads to."""
-    yield from prose(f"{one.kind.value}: {one.sentence}", then="  ", columns=columns).splitlines()
+    yield prose(f"{one.kind.value}: {one.sentence}", then="  ", columns=columns)
     for label, rows in tables(one):
-        for place, row in enumerate(rows):
-            first = f"  {'' if place else label:<{LABEL}}"
-            yield from prose(row, first, " " * (LABEL + 4), columns).splitlines()
-    for note in one.notes:
-        yield from prose(note, "  - ", "    ", columns).splitlines()
+        yield from label_rows(labelled(label, rows), LABEL, columns)
+    yield from (prose(note, "  - ", "    ", columns) for note in one.notes)
     shown = frozenset(one.members)
     for layout in one.after:
         yield "  after:"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from linesmith.analyzer.layouts.gaps import lines
-from linesmith.analyzer.model import CoherenceStep, Judgement, Layout, StepTable
+from linesmith.analyzer.model import CoherenceStep, Judgement, Layout
 from linesmith.analyzer.report.candidate import (
     MOST_HOT,
     Numbered,
@@ -31,7 +31,7 @@ from linesmith.analyzer.report.change_block import (
 )
 from linesmith.analyzer.report.json_text import Json, fields_of, json_text
 from linesmith.analyzer.report.pahole import excerpt
-from linesmith.analyzer.report.prose import WIDTH, prose
+from linesmith.analyzer.report.prose import WIDTH, label_rows, prose
 from linesmith.analyzer.report.record_changes import (
     RecordAnswer,
     RecordChange,
@@ -61,24 +61,28 @@ def render_text(suggested: Suggested, columns: int = WIDTH) -> str:
         blocks.append("\n".join(answers_text(suggested, answers, shown, columns)))
     rows = change_block(suggested, first, columns) if first else _nothing(suggested, answers, columns)
     blocks += ["\n".join(rows), *_possible(suggested, first, columns)]
-    return "\n\n".join(filter(None, [*blocks, _sharded(suggested, columns)])) + "\n"
+    blocks.append("\n".join(sharded_rows(suggested.sharded, columns)) if suggested.sharded else "")
+    return "\n\n".join(filter(None, blocks)) + "\n"
 
 
 def render_full(suggested: Suggested, columns: int = WIDTH) -> str:
     """All records, then each line that has candidates or advice in full."""
     numbered, answers = suggested.by_line(), record_answers(suggested)
-    table = answers_text(suggested, answers, answers, columns)
-    blocks = [_head(suggested, columns), "\n".join(table)]
+    blocks = [_head(suggested, columns), "\n".join(answers_text(suggested, answers, answers, columns))]
     for line in suggested.lines:
-        blocks += _line_blocks(line, numbered.get(line.finding.rank, ()), suggested, columns)
-    return "\n\n".join(filter(None, [*blocks, _sharded(suggested, columns)])) + "\n"
+        ones = numbered.get(line.finding.rank, ())
+        recommended = next((one for one in ones if one.candidate.recommended), None)
+        if ones or line.advice:
+            blocks += _in_full(line, ones, recommended, suggested, columns)
+    blocks.append("\n".join(sharded_rows(suggested.sharded, columns)) if suggested.sharded else "")
+    return "\n\n".join(filter(None, blocks)) + "\n"
 
 
 def render_candidate(suggested: Suggested, number: int, columns: int = WIDTH) -> str:
     """The candidate with this number, which there is, in full, whether it is recommended or not."""
     groups = suggested.by_line().values()
     ones, shown = next((ones, one) for ones in groups for one in ones if one.number == number)
-    return "\n\n".join([_head(suggested, columns), *_full_blocks(ones, shown, suggested, columns)]) + "\n"
+    return "\n\n".join([_head(suggested, columns), *_in_full(shown.line, ones, shown, suggested, columns)]) + "\n"
 
 
 def _head(suggested: Suggested, columns: int) -> str:
@@ -88,11 +92,6 @@ def _head(suggested: Suggested, columns: int) -> str:
     judged = f"the trace {Path(suggested.trace).name}" if suggested.trace else "runs reconstructed from the samples"
     files = f"{Path(suggested.source).name} on {Path(elf.path).name} ({build}{slabs})"
     return prose(f"{files}; changes are replayed on {judged}", columns=columns)
-
-
-def _sharded(suggested: Suggested, columns: int) -> str:
-    rows = sharded_rows(suggested.sharded) if suggested.sharded else ()
-    return "\n".join(prose(one, then="  ", columns=columns) for one in rows)
 
 
 def _nothing(suggested: Suggested, answers: Sequence[RecordAnswer], columns: int) -> list[str]:
@@ -113,39 +112,30 @@ def _possible(suggested: Suggested, first: RecordAnswer | None, columns: int) ->
     yield _table(ones, "possible, in full with --candidate NAME", columns)
 
 
-def _line_blocks(line: Proposed, ones: Sequence[Numbered], suggested: Suggested, columns: int) -> Iterator[str]:
-    """The recommended candidate in full; without one why, and what is possible; then the advice."""
-    recommended = next((one for one in ones if one.candidate.recommended), None)
-    if recommended:
-        yield from _full_blocks(ones, recommended, suggested, columns)
-        return
-    if ones or line.advice:
-        title = line.finding.objects[0].type
-        yield prose(f"line {line.finding.rank}, {title}: {line.finding.triage.sentence}", columns=columns)
+def _in_full(
+    line: Proposed, ones: Sequence[Numbered], shown: Numbered | None, suggested: Suggested, columns: int
+) -> Iterator[str]:
+    """The diagnosis of a line, the candidate that is shown or why there is none, the other candidates, the advice."""
+    before = shown.candidate.before if shown else None
+    title = before.title if before and before.name else line.finding.objects[0].type
+    yield prose(f"line {line.finding.rank}, {title}: {line.finding.triage.sentence}", columns=columns)
+    if shown:
+        yield _answer(shown, suggested, columns)
+        yield _layouts(shown, suggested, columns)
+    else:
         yield prose(line.declined or line.refusal, columns=columns)
-        yield _table(ones, "possible, in full with --candidate NAME", columns) if ones else ""
-        yield from _advice(line, suggested, columns)
-
-
-def _full_blocks(ones: Sequence[Numbered], shown: Numbered, suggested: Suggested, columns: int) -> Iterator[str]:
-    """The blocks of a line: the answer, the layouts, the other candidates."""
-    finding, candidate = shown.line.finding, shown.candidate
-    title = candidate.before.title if candidate.before.name else candidate.type
-    yield prose(f"line {finding.rank}, {title}: {finding.triage.sentence}", columns=columns)
-    yield _answer(shown, suggested, columns)
-    yield _layouts(shown, suggested, columns)
-    if len(ones) > 1:
-        yield _table(ones, "candidates", columns)
-    yield from _advice(shown.line, suggested, columns)
+    if len(ones) > (1 if shown else 0):
+        yield _table(ones, "candidates" if shown else "possible, in full with --candidate NAME", columns)
+    for one in line.advice:
+        yield "\n".join(advice_rows(one, suggested.layouts, columns))
 
 
 def _answer(one: Numbered, suggested: Suggested, columns: int) -> str:
     rows = [("because", one.candidate.recommended)] if one.candidate.recommended else []
     rows += [*layout_rows(one, suggested), *answer_rows(one.candidate)]
-    labelled = (prose(text, f"  {label:<{LABEL}}", " " * (LABEL + 2), columns) for label, text in rows)
     notes = (prose(note, "  - ", "    ", columns) for note in notes_of(one))
     title = f"{'recommended: ' if one.candidate.recommended else ''}candidate {one.name}: {change(one.candidate)}"
-    return "\n".join([prose(title, then="  ", columns=columns), *labelled, *notes])
+    return "\n".join([prose(title, then="  ", columns=columns), *label_rows(rows, LABEL, columns), *notes])
 
 
 def _layouts(one: Numbered, suggested: Suggested, columns: int) -> str:
@@ -170,12 +160,6 @@ def _table(ones: Sequence[Numbered], title: str, columns: int) -> str:
     return "\n".join([f"{title}:", *(f"  {row}" for row in alternative_rows(ones, columns - 2))])
 
 
-def _advice(line: Proposed, suggested: Suggested, columns: int) -> Iterator[str]:
-    """What to change other than the order of the members."""
-    if line.advice:
-        yield "\n\n".join("\n".join(advice_rows(one, suggested.layouts, columns)) for one in line.advice)
-
-
 # The same as JSON (docs/json.md): offsets, sizes and alignments in bytes; shares run from 0 to 1; counts are
 # samples.
 
@@ -191,7 +175,15 @@ def render_json(suggested: Suggested) -> str:
     document: Json = {
         "schema": SCHEMA_VERSION,
         **fields_of(suggested, "elf", "source", "machine", "trace"),
-        "records": [_record_json(one) for one in record_answers(suggested)],
+        "records": [
+            {
+                **fields_of(one, "rank", "record", "share"),
+                "lines": [finding.rank for finding in one.findings],
+                "changes": list(map(_change_json, one.changes)),
+                "reason": one.reason,
+            }
+            for one in record_answers(suggested)
+        ],
         "quiet": suggested.quiet,
         "candidates": [_candidate_json(one) for one in suggested.numbered()],
         "structure": [
@@ -204,17 +196,6 @@ def render_json(suggested: Suggested) -> str:
         judgement = _judgement_json(sharded.judgement)
         document["sharded"] = fields_of(sharded, "type", "members", "ways", "by") | {"judgement": judgement}
     return json_text(document)
-
-
-def _record_json(one: RecordAnswer) -> Json:
-    """What to do about a record: ``changes``, the recommended one first, or the ``reason`` why there is none."""
-    lines = [finding.rank for finding in one.findings]
-    return {
-        **fields_of(one, "rank", "record", "share"),
-        "lines": lines,
-        "changes": [_change_json(each) for each in one.changes],
-        "reason": one.reason,
-    }
 
 
 def _change_json(one: RecordChange) -> Json:
@@ -245,17 +226,15 @@ def _candidate_json(one: Numbered) -> Json:
         **fields_of(candidate, "churn", "proofs", "optimality", "holders"),
         "granules": candidate.steps,
         **fields_of(candidate, "firsts", "loose"),
-        "steps": [_steps_json(table) for table in one.steps],
-    }
-
-
-def _steps_json(one: StepTable) -> Json:
-    """The accesses that stand for one sharing, in the layout as it is and under the candidate."""
-    return {
-        **fields_of(one, "victim", "writer", "contended", "phase", "phase_after"),
-        "before": [_step_json(step) for step in one.before],
-        "after": [_step_json(step) for step in one.after],
-        "notes": one.notes,
+        "steps": [
+            {
+                **fields_of(table, "victim", "writer", "contended", "phase", "phase_after"),
+                "before": list(map(_step_json, table.before)),
+                "after": list(map(_step_json, table.after)),
+                "notes": table.notes,
+            }
+            for table in one.steps
+        ],
     }
 
 

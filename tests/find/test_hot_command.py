@@ -106,7 +106,7 @@ def test_a_report_of_totals_only_names_no_members(folder: Path) -> None:
     [
         # what a program touches itself is not inside a lock of the library
         ([(0x18, 20, "book_search"), (0x20, 50, "__pthread_rwlock_rdlock"), (0x3C, 30, "__pthread_rwlock_rdlock")],
-            ["book, begins 24 bytes into the line (phase 24 of 64)\n  evidence resolved:", "of root with lock"]),
+            ["book, begins 24 bytes into the line (phase 24 of 64)\n  evidence  resolved:", "of root with lock"]),
         # words of a lock have the names that the library gives them
         ([(0x18, 20, "book_search"), (0x20, 80, "__pthread_rwlock_rdlock")], ["lock.__data.__readers"]),
         # a name inside the library is the function that it stands for

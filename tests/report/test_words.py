@@ -197,7 +197,7 @@ def test_misses_of_a_recording_are_not_called_contended_accesses_and_one_load_is
     """Contended are those that found the line modified; a second reader behind the store finds it clean, and misses."""
     cost = LineCost(337, 40_000, removable=Bounds(327, 334), removable_cycles=Bounds(39_000, 39_800), exact=True)
     shown = rows(replace(POOL, cost=cost))
-    assert "  cost     40,000 cycles on misses after stores by other CPUs (counted with assumed latencies)" in shown
+    assert "  cost      40,000 cycles on misses after stores by other CPUs (counted with assumed latencies)" in shown
     assert any(row.startswith("  removable 327 to 334 of 337 misses after stores by other CPUs, ") for row in shown)
     one = rows(replace(POOL, contended=1, stores=1, cost=LineCost(1, 9)))
     assert any("all, 1 contended load, 1 store" in row for row in one)
@@ -214,15 +214,15 @@ KNOWN = LineObject("pool", 1, -48, 16, 0.97, Outcome.RESOLVED, 0.936, RIVAL)
         (
             KNOWN,
             [
-                "  object   pool, begins 48 bytes before the line (phase 16 of 64)",
-                "  evidence resolved: 97% of the samples explained; runner-up ucounts (phase 40), confidence 93.6%",
+                "  object    pool, begins 48 bytes before the line (phase 16 of 64)",
+                "  evidence  resolved: 97% of the samples explained; runner-up ucounts (phase 40), confidence 93.6%",
             ],
         ),
         (
             replace(KNOWN, outcome=Outcome.CANNOT_TELL),
             [
-                "  object   not known; most like pool, begins 48 bytes before the line (phase 16 of 64)",
-                "  evidence cannot tell: it explains 97% of the samples, and is ahead of ucounts (phase 40) by 93.6%",
+                "  object    not known; most like pool, begins 48 bytes before the line (phase 16 of 64)",
+                "  evidence  cannot tell: it explains 97% of the samples, and is ahead of ucounts (phase 40) by 93.6%",
             ],
         ),
     ],
@@ -308,7 +308,7 @@ def test_long_sentences_of_an_advice_are_broken_and_its_layout_marks_what_change
     wordy = StructuralAdvice(
         StructureKind.PULL_IN, "mapping", ("lock",), "word " * 60, notes=("note " * 60,), after=(after,)
     )
-    shown = list(structure.advice_rows(wordy, table(MAPPING, after)))
+    shown = "\n".join(structure.advice_rows(wordy, table(MAPPING, after))).splitlines()
     told = [row[:6] for row in shown if "word" in row or "note" in row]
     assert told == ["pull i", *["  word"] * 3, "  - no", *["    no"] * 3]
     assert max(len(row) for row in shown if "note" in row) <= 100
