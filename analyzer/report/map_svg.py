@@ -7,7 +7,6 @@ Names of members never overlap: what does not fit into its cell has a number the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from textwrap import wrap
 
@@ -87,15 +86,11 @@ def rules(colour: Callable[[str], str]) -> str:
     )
 
 
-def _values(palette: Mapping[str, str]) -> str:
-    return ";".join(f"--lm-{name}:{value}" for name, value in palette.items())
-
-
+_LIGHT, _DARK = (";".join(f"--lm-{name}:{value}" for name, value in one.items()) for one in (LIGHT, DARK))
 # For a page that holds maps: it may set the custom properties itself.
 LINE_MAP_STYLE = (
-    f".lm{{{_values(LIGHT)}}}"
-    f"@media (prefers-color-scheme:dark){{.lm{{{_values(DARK)}}}}}"
-    f"@media print{{.lm{{{_values(LIGHT)}}}}}{rules(lambda name: f'var(--lm-{name})')}"
+    f".lm{{{_LIGHT}}}@media (prefers-color-scheme:dark){{.lm{{{_DARK}}}}}@media print{{.lm{{{_LIGHT}}}}}"
+    f"{rules(lambda name: f'var(--lm-{name})')}"
 )
 # For a file of its own: viewers other than browsers know no custom properties.
 OWN_STYLE = f"{rules(LIGHT.__getitem__)}@media (prefers-color-scheme:dark){{{rules(DARK.__getitem__)}}}"
@@ -110,14 +105,6 @@ TEXT = 17
 # A character of the fonts named in the palette is at most so wide, in parts of its height.
 ADVANCE = 0.61
 BODY, SMALL = 12, 10
-
-
-@dataclass(frozen=True, slots=True)
-class _Drawn:
-    """Elements with the height they take."""
-
-    elements: tuple[str, ...]
-    height: int
 
 
 def line_maps_svg(maps: Sequence[LineMap]) -> str:
@@ -135,9 +122,9 @@ def _svg(maps: Sequence[LineMap], style: str) -> str:
     elements: list[str] = []
     top = MARGIN
     for one in maps:
-        part = _map(one)
-        elements += [f'<g transform="translate({MARGIN} {top})">', *part.elements, "</g>"]
-        top += part.height + MARGIN
+        drawn, height = _map(one)
+        elements += [f'<g transform="translate({MARGIN} {top})">', *drawn, "</g>"]
+        top += height + MARGIN
     size = f'width="{width}" height="{top}" viewBox="0 0 {width} {top}"'
     title = f"<title>{escape('; '.join(heading(one) for one in maps))}</title>"
     summaries = f"<desc>{escape(' '.join(summary(one) for one in maps))}</desc>"
@@ -146,7 +133,8 @@ def _svg(maps: Sequence[LineMap], style: str) -> str:
     return "\n".join((head, title, summaries, *([style] if style else []), paper, *elements, "</svg>"))
 
 
-def _map(drawn: LineMap) -> _Drawn:
+def _map(drawn: LineMap) -> tuple[list[str], int]:
+    """Elements with the height they take."""
     width = GUTTER + BYTE * drawn.line_bytes
     elements = [_words(0, 12, heading(drawn), "lm-title")]
     top = 12 + TEXT
@@ -171,7 +159,7 @@ def _map(drawn: LineMap) -> _Drawn:
     if any(cell.moved for line in drawn.lines for cell in line.cells):
         elements.append(_words(GUTTER, top, "thick edge: moved", "lm-small"))
         top += TEXT
-    return _Drawn(tuple(elements), top)
+    return elements, top
 
 
 def _line(line: MapLine, top: int, legend: list[str]) -> Iterator[str]:

@@ -44,12 +44,6 @@ class SlabAnswer:
             return ()
         return (NO_KERNEL,)
 
-    @property
-    def all_measured(self) -> bool:
-        """Whether no number comes from the rules."""
-        places = [place for one in self.types for place in one.places]
-        return bool(places) and all(place.cache.basis is SlabBasis.MEASURED for place in places)
-
 
 def render_text(found: SlabAnswer) -> str:
     """Each type with a block for each place; a last line adds up what several types cost together."""
@@ -64,13 +58,13 @@ def render_text(found: SlabAnswer) -> str:
 
 def machine_row(found: SlabAnswer) -> str:
     """The machine of the rules, the one that was measured, or both."""
-    if found.all_measured:
-        return f"the machine that --slabinfo describes, pages of {found.machine.page_bytes} bytes"
-    measured = "; what is measured is of the machine that --slabinfo describes"
-    machine = found.machine
-    release = f"Linux {machine.release[0]}.{machine.release[1]}" + ("" if found.release_known else " (assumed)")
-    rules = f"{release}, {counted(machine.cpus, 'CPU')}, pages of {machine.page_bytes} bytes"
-    return rules + (measured if found.slabinfo else "")
+    machine, places = found.machine, [place for one in found.types for place in one.places]
+    pages = f"pages of {machine.page_bytes} bytes"
+    if places and all(place.cache.basis is SlabBasis.MEASURED for place in places):
+        return f"the machine that --slabinfo describes, {pages}"
+    release = f"Linux {machine.release[0]}.{machine.release[1]}{'' if found.release_known else ' (assumed)'}"
+    measured = "; what is measured is of the machine that --slabinfo describes" if found.slabinfo else ""
+    return f"{release}, {counted(machine.cpus, 'CPU')}, {pages}{measured}"
 
 
 def _type(one: TypeSlabs) -> Iterator[str]:
