@@ -222,13 +222,10 @@ def alternative_cells(ones: Sequence[Numbered]) -> list[list[str]]:
 def _cells(one: Numbered) -> list[str]:
     candidate, churn = one.candidate, one.candidate.churn
     cells = [f"{'* ' if candidate.recommended else ''}{one.name}", short_change(candidate)]
-    cells += [str(saved(candidate.judgement) or ""), f"{candidate.after.size:,}", _pages(candidate)]
-    return [*cells, *([f"{churn.members}", f"{churn.lines}"] if churn.members else ["", ""])]
-
-
-def _pages(candidate: Candidate) -> str:
     old, new = most_pages(candidate) or ("", "")
-    return f"{new}" if old == new else f"{old} -> {new}"
+    pages = f"{new}" if old == new else f"{old} -> {new}"
+    cells += [str(saved(candidate.judgement) or ""), f"{candidate.after.size:,}", pages]
+    return [*cells, *([f"{churn.members}", f"{churn.lines}"] if churn.members else ["", ""])]
 
 
 def most_pages(candidate: Candidate) -> tuple[int, int] | None:

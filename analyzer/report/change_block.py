@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator, Sequence
 
 from linesmith.analyzer.base.text import listed, per_cent
@@ -33,7 +32,7 @@ from linesmith.analyzer.report.candidate import (
     short_change,
     things,
 )
-from linesmith.analyzer.report.prose import counted, in_columns, label_rows, labelled, prose, widest
+from linesmith.analyzer.report.prose import counted, in_columns, label_rows, labelled, prose, shell_rows, widest
 from linesmith.analyzer.report.record_changes import RecordAnswer, RecordChange, reason_of
 from linesmith.analyzer.report.structure import tables
 from linesmith.analyzer.sharing.records import WORTH_CHANGING, users_of
@@ -59,8 +58,8 @@ _OF_LINE = re.compile(r" \((\d+(?:\.\d+)?%) of the line\)")
 Labelled = tuple[str, str]
 
 
-def nothing_to_change(answers: Sequence[RecordAnswer], columns: int) -> list[str]:
-    """One sentence: that nothing is to change, and why; then what can be done instead, where that is known."""
+def nothing_to_change(suggested: Suggested, answers: Sequence[RecordAnswer], columns: int) -> list[str]:
+    """That nothing is to change, and why; what can be done instead, and the command that looks at the next record."""
     if not answers or (answers[0].share < WORTH_CHANGING and len(answers) > 1):
         return [f"Nothing to change here: no record has {WORTH_CHANGING:.0%} of the contended accesses."]
     first = answers[0]
@@ -71,6 +70,10 @@ def nothing_to_change(answers: Sequence[RecordAnswer], columns: int) -> list[str
     _, _, instead = line.refusal.partition("Instead: ") if line else ("", "", "")
     if instead:
         rows += label_rows([("instead", instead)], LABEL, columns)
+    spread = next((one.record for one in answers if one.record and not one.lines and one.share >= WORTH_CHANGING), "")
+    if spread and suggested.given:
+        words = ("linesmith", "suggest", *suggested.given, "--type", spread)
+        rows += shell_rows(f"  {'next':<{LABEL - 1}}", words, columns)
     return rows
 
 
@@ -287,20 +290,10 @@ def _commands(one: RecordChange, answer: RecordAnswer, suggested: Suggested, col
     given = (*suggested.given, "--type", one.candidate.type if one.candidate else answer.record)
     if one.numbered:
         tree = () if "--tree" in given else ("--tree", "DIR")
-        yield from command("patch", ("linesmith", "patch", *given, "--candidate", one.numbered.name, *tree), columns)
+        words = ("linesmith", "patch", *given, "--candidate", one.numbered.name, *tree)
+        yield from shell_rows(f"  {'patch':<{LABEL - 1}}", words, columns)
     shown = ("--candidate", one.numbered.name) if one.numbered else ("--full",)
-    yield from command("more", ("linesmith", "suggest", *given, *shown), columns)
-
-
-def command(label: str, words: Sequence[str], columns: int) -> list[str]:
-    """The command in lines that a shell joins."""
-    rows, room = [f"  {label:<{LABEL}}"], columns - 2
-    for word in map(shlex.quote, words):
-        if len(rows[-1]) + len(word) + 1 > room:
-            rows[-1] = f"{rows[-1].rstrip()} \\"
-            rows.append(" " * (LABEL + 3))
-        rows[-1] += f"{word} "
-    return [row.rstrip() for row in rows]
+    yield from shell_rows(f"  {'more':<{LABEL - 1}}", ("linesmith", "suggest", *given, *shown), columns)
 
 
 # All there is on a candidate.

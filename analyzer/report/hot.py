@@ -8,7 +8,6 @@ group, and elements of one array are one member.
 from __future__ import annotations
 
 import re
-import shlex
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,7 +19,7 @@ from linesmith.analyzer.base.cxx_names import with_cxx_names
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import Bounds, ElfIdentity, LineMember, TriageKind
 from linesmith.analyzer.report.findings import ProfileSection, count_range
-from linesmith.analyzer.report.prose import WIDTH, counted, cut, in_columns, prose
+from linesmith.analyzer.report.prose import WIDTH, counted, cut, in_columns, prose, shell_rows
 from linesmith.analyzer.sharing.records import RecordContention, RecordPair, functions_of, quiet
 
 # Records with a smaller share are counted in one row.
@@ -73,11 +72,8 @@ def render_table(
     if helped and suggest:
         gained = by_layout(helped).replace("≤", "at most")
         gain = f"largest gain by layout: {helped.name}, {gained} of all {unit(shown)}"
-        words = [shlex.quote(word) for word in (*suggest, "--type", helped.type)]
-        one_line = f"next: {' '.join(words)}"
-        broken = " \\\n        ".join((" ".join(words[:3]), words[3], " ".join(words[4:])))
-        command = one_line if len(one_line) <= columns else f"next: {broken}"
-        blocks.append(f"{prose(gain, then='  ', columns=columns)}\n{command}")
+        command = shell_rows("next:", (*suggest, "--type", helped.type), columns)
+        blocks.append("\n".join([prose(gain, then="  ", columns=columns), *command]))
     if first := helped or next((one for one in records if one.name and one.kinds and not one.apart), None):
         blocks.append(_paragraph(first, unit(shown), columns))
     return "\n\n".join(filter(None, blocks)) + "\n"

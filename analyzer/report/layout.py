@@ -106,23 +106,25 @@ _ROW = "    {}{:>6}  {:>6}  {}"
 
 def source_text(scan: SourceScan) -> str:
     """One record: its declarations, then the places that rely on the order, those that bind first."""
-    return "\n".join((*_heading(scan), *_declarations(scan), *_dependencies(scan), ""))
-
-
-def _heading(scan: SourceScan) -> Iterator[str]:
-    if not scan.units:
-        yield f"source of {scan.record}: the build at hand compiled no unit that uses it; only text was searched"
-        return
     failed = f", {len(scan.failed)} of them with errors" if scan.failed else ""
-    yield f"source of {scan.record}: {counted(scan.units, 'unit')} parsed{failed}"
-
-
-def _declarations(scan: SourceScan) -> Iterator[str]:
+    parsed = f"{counted(scan.units, 'unit')} parsed{failed}"
+    none = "the build at hand compiled no unit that uses it; only text was searched"
+    rows = [f"source of {scan.record}: {parsed if scan.units else none}"]
     uses = Counter(use.member for use in scan.uses)
     for source in scan.sources:
-        yield f"  declared at {source.span.file}:{source.span.line}"
-        yield _ROW.format("", "line", "uses", "member")
-        yield from (_member(source, member, uses[member.name]) for member in source.members if member.name)
+        rows += [f"  declared at {source.span.file}:{source.span.line}", _ROW.format("", "line", "uses", "member")]
+        rows += [_member(source, member, uses[member.name]) for member in source.members if member.name]
+    if not scan.units:
+        rows.append("  build the tree once, or name its build with --build: then it is known what relies on the order")
+    elif not scan.dependencies:
+        rows.append("  nothing that was parsed relies on the order of its members")
+    for binds, most, what in (
+        (True, _MOST_BINDING, "where the order is relied upon"),
+        (False, _MOST_OTHERS, "with offsets that the compiler works out anew for another order"),
+    ):
+        if found := [one for one in scan.dependencies if one.binds is binds]:
+            rows += [f"  {counted(len(found), 'place')} {what}", *_listed(found, most)]
+    return "".join(f"{row}\n" for row in rows)
 
 
 def _member(source: RecordSource, member: MemberSource, uses: int) -> str:
@@ -133,21 +135,6 @@ def _member(source: RecordSource, member: MemberSource, uses: int) -> str:
         remarks.append(f"declared with {', '.join(member.others)}")
     notes = f"  ({'; '.join(remarks)})" if remarks else ""
     return _ROW.format(elsewhere, member.span.line, uses, f"{member.name}{notes}")
-
-
-def _dependencies(scan: SourceScan) -> Iterator[str]:
-    binding = [one for one in scan.dependencies if one.binds]
-    others = [one for one in scan.dependencies if not one.binds]
-    if not scan.units:
-        yield "  build the tree once, or name its build with --build: then it is known what relies on the order"
-    elif not scan.dependencies:
-        yield "  nothing that was parsed relies on the order of its members"
-    if binding:
-        yield f"  {counted(len(binding), 'place')} where the order is relied upon"
-        yield from _listed(binding, _MOST_BINDING)
-    if others:
-        yield f"  {counted(len(others), 'place')} with offsets that the compiler works out anew for another order"
-        yield from _listed(others, _MOST_OTHERS)
 
 
 def _listed(found: Sequence[Dependency], most: int) -> Iterator[str]:

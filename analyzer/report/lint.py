@@ -288,6 +288,7 @@ def _issue(one: Violation) -> Json:
 SARIF = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 _LEVELS = {Severity.NOTE: "note", Severity.WARNING: "warning", Severity.ERROR: "error"}
+# A message is without links (SARIF 3.11.6) and placeholders (3.11.5).
 _LITERAL = str.maketrans({"\\": "\\\\", "[": "\\[", "]": "\\]", "{": "{{", "}": "}}"})
 
 
@@ -296,7 +297,7 @@ def render_sarif(report: LintReport) -> str:
     from importlib.metadata import version  # costs 10 ms, and most reports are in another form
 
     rules = report.rules
-    notes = [{"level": "note", "message": {"text": _plain(remark)}} for remark in report.remarks]
+    notes = [{"level": "note", "message": {"text": remark.translate(_LITERAL)}} for remark in report.remarks]
     run: Json = {
         "tool": {"driver": {"name": "linesmith", "version": version("linesmith"), "rules": list(map(_rule, rules))}},
         "columnKind": "unicodeCodePoints",
@@ -304,7 +305,7 @@ def render_sarif(report: LintReport) -> str:
         "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": notes}],
         "results": [
             *(_result(one, rules) for one in report.violations),
-            *(_result(one.violation, rules) | _suppression(one) for one in report.accepted),
+            *(_suppressed(one, rules) for one in report.accepted),
         ],
     }
     return json_text({"$schema": SARIF, "version": "2.1.0", "runs": [run]})
@@ -329,30 +330,22 @@ def _result(one: Violation, rules: Sequence[str]) -> Json:
         "ruleId": one.rule,
         **index,
         "level": _LEVELS[one.severity],
-        "message": {"text": _plain(f"{sentence(one)}; {one.advice}" if one.advice else sentence(one))},
+        "message": {"text": (f"{sentence(one)}; {one.advice}" if one.advice else sentence(one)).translate(_LITERAL)},
         "locations": [_location(one)],
         "partialFingerprints": {"linesmithKey/v1": fingerprint(one)},
         "properties": {"subject": one.subject, "figures": one.figures},
     }
 
 
-def _plain(text: str) -> str:
-    """A message without links (SARIF 3.11.6) and placeholders (3.11.5)."""
-    return text.translate(_LITERAL)
-
-
-def _suppression(one: Accepted) -> Json:
+def _suppressed(one: Accepted, rules: Sequence[str]) -> Json:
     reason = f"{one.reason} ({one.by})" if one.by else one.reason
-    return {"suppressions": [{"kind": "external", "status": "accepted", "justification": reason}]}
+    suppression = {"kind": "external", "status": "accepted", "justification": reason}
+    return _result(one.violation, rules) | {"suppressions": [suppression]}
 
 
 def _location(one: Violation) -> Json:
-    name = f"{one.type}.{one.member}" if one.member else one.type
-    logical: Json = {
-        "name": one.member or one.type,
-        "fullyQualifiedName": name,
-        "kind": "member" if one.member else "type",
-    }
+    name, kind = (f"{one.type}.{one.member}", "member") if one.member else (one.type, "type")
+    logical = {"name": one.member or one.type, "fullyQualifiedName": name, "kind": kind}
     location: Json = {"logicalLocations": [logical]}
     if one.file:
         path = quote(one.file, safe="/")

@@ -9,6 +9,7 @@ every command prints.
 from __future__ import annotations
 
 import re
+import shlex
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from unicodedata import combining, east_asian_width
@@ -87,6 +88,17 @@ def labelled(label: str, rows: Iterable[str]) -> Iterator[tuple[str, str]]:
 def label_rows(rows: Iterable[tuple[str, str]], width: int, columns: int = WIDTH) -> list[str]:
     """Rows behind their labels, which take ``width`` columns behind an indent of two."""
     return [prose(text, f"  {label:<{width}}", " " * (width + 2), columns) for label, text in rows]
+
+
+def shell_rows(label: str, words: Iterable[str], columns: int = WIDTH) -> list[str]:
+    """A command behind its label, in lines that a shell joins."""
+    rows = [label]
+    for word in map(shlex.quote, words):
+        if len(rows[-1]) + len(word) + 3 > columns:
+            rows[-1] += " \\"
+            rows.append(" " * (len(label) + 1))
+        rows[-1] += f" {word}"
+    return rows
 
 
 def table_rows(table: Sequence[Sequence[str]], sides: str, columns: int = WIDTH) -> list[str]:

@@ -155,8 +155,6 @@ def render_text(result: Result) -> str:
         _titled(EXPLORED, comparison_table(result.explored)),
         _titled("equal layouts compared", comparison_table(result.noise)),
         _titled("trials", "\n".join(_trials(result))),
-        _titled("builds", "\n".join(_builds(result))),
-        _titled("patches", "\n".join(_patches(result))),
         _titled("machines", "\n".join(f"  {name}: {value}" for name, value in merged(result.facts))),
         _titled("not checked", "\n".join(f"  {one}" for one in unchecked(result, decisive(result)))),
     ]
@@ -297,26 +295,6 @@ def outcome(trial: Trial) -> str:
         return "no answer yet"
     spent = f", {duration(trial.seconds)}" if trial.seconds else ""
     return f"cost {trial.cost:.3f} ± {trial.spread:.3f} of the baseline's{spent}"
-
-
-def _builds(result: Result) -> Iterator[str]:
-    """The builds by what they were made with."""
-    made: dict[str, list[str]] = {}
-    for build in result.builds:
-        configuration = f"configuration {build.configuration[:12]}" if build.configuration else ""
-        tools = ", ".join(part for part in (build.compiler, configuration) if part) or "made with"
-        seconds = duration(build.seconds) if build.seconds else "reused"
-        made.setdefault(tools, []).append(f"{build.variant} {build.key[:12]} ({seconds})")
-    return _wrapped(f"{tools}: {', '.join(builds)}" for tools, builds in made.items())
-
-
-def _patches(result: Result) -> Iterator[str]:
-    """The patch files by their folders."""
-    found: dict[str, list[str]] = {}
-    for _, path in result.patches:
-        folder, _, name = path.rpartition("/")
-        found.setdefault(folder, []).append(name)
-    return _wrapped(f"in {folder or '.'}: {', '.join(names)}" for folder, names in found.items())
 
 
 def _wrapped(rows: Iterable[str]) -> Iterator[str]:

@@ -69,12 +69,16 @@ def evidence(result: Result, variant: str) -> str:
         failures = [one.failure for one in result.trials if one.variant == variant and one.failure is not None]
         met = next((one for one in failures if one.kind in _WHEN_MEASURED), None)
         return f"{paragraph(f'It failed when it was measured: {met.kind.value}: {met.reason}.')}\n" if met else ""
-    timed, simulated = [one for one in ones if not one.simulated], [one for one in ones if one.simulated]
-    title = _EMULATED if emulated(result.facts) else _TIMED
-    blocks = [*_table(title, timed), *_table(_SIMULATED, simulated), _method(result, ones, bool(confirmed))]
+    blocks = []
+    for title, rows in (
+        (_EMULATED if emulated(result.facts) else _TIMED, [one for one in ones if not one.simulated]),
+        (_SIMULATED, [one for one in ones if one.simulated]),
+    ):
+        blocks += [paragraph(title), "\n".join(_comparison_rows(rows))] if rows else []
+    blocks += [_method(result, ones, bool(confirmed)), _circumstances(result, variant)]
     unmeasured = "; ".join(unchecked(result, ones))
-    blocks += [_circumstances(result, variant), paragraph(f"Not measured: {unmeasured}.") if unmeasured else ""]
-    return "\n\n".join(block for block in blocks if block) + "\n"
+    blocks += [paragraph(f"Not measured: {unmeasured}.")] if unmeasured else []
+    return "\n\n".join(filter(None, blocks)) + "\n"
 
 
 # What happens to a variant that has been built.
@@ -93,12 +97,6 @@ _SIMULATED = (
     "Simulated, baseline against this patch; these are counts of an emulated machine with a model of private caches, "
     "no time of a real one:"
 )
-
-
-def _table(title: str, ones: Sequence[Comparison]) -> Iterator[str]:
-    if ones:
-        yield paragraph(title)
-        yield "\n".join(_comparison_rows(ones))
 
 
 def _comparison_rows(ones: Sequence[Comparison]) -> Iterator[str]:
@@ -120,7 +118,10 @@ def _row_wrapped(text: str, indent: str = "  ") -> list[str]:
 
 
 def _method(result: Result, ones: Sequence[Comparison], confirmed: bool) -> str:
-    blocks, runs = _range([one.blocks for one in ones]), _range([len(one.base) for one in ones])
+    blocks, runs = (
+        f"{min(counts)} to {max(counts)}" if min(counts) != max(counts) else f"{min(counts)}"
+        for counts in ([one.blocks for one in ones], [len(one.base) for one in ones])
+    )
     text = f"{runs} runs of each side in {blocks} interleaved blocks; bounds are of the ratio of means, by bootstrap."
     floor = max(one.floor for one in ones)
     if floor:
@@ -132,11 +133,6 @@ def _method(result: Result, ones: Sequence[Comparison], confirmed: bool) -> str:
     if not confirmed:
         text += " They are runs of the search itself; nothing was confirmed on fresh ones."
     return paragraph(text)
-
-
-def _range(counts: Sequence[int]) -> str:
-    low, high = min(counts), max(counts)
-    return str(low) if low == high else f"{low} to {high}"
 
 
 def _circumstances(result: Result, variant: str) -> str:

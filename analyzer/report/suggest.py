@@ -23,7 +23,6 @@ from linesmith.analyzer.report.change_block import (
     LABEL,
     answer_rows,
     change_block,
-    command,
     layout_rows,
     notes_of,
     nothing_to_change,
@@ -41,7 +40,6 @@ from linesmith.analyzer.report.record_changes import (
     shown_answers,
 )
 from linesmith.analyzer.report.structure import advice_object, advice_rows
-from linesmith.analyzer.sharing.records import WORTH_CHANGING
 
 _MEMBER_INDENT = 10
 # Characters of a build-id, and candidates of a record of which none is recommended.
@@ -59,7 +57,7 @@ def render_text(suggested: Suggested, columns: int = WIDTH) -> str:
         return "\n\n".join([*blocks, prose(suggested.quiet, columns=columns)]) + "\n"
     if len(answers) > 1 or (answers and not suggested.narrowed_to):
         blocks.append("\n".join(answers_text(suggested, answers, shown, columns)))
-    rows = change_block(suggested, first, columns) if first else _nothing(suggested, answers, columns)
+    rows = change_block(suggested, first, columns) if first else nothing_to_change(suggested, answers, columns)
     blocks += ["\n".join(rows), *_possible(suggested, first, columns)]
     blocks.append("\n".join(sharded_rows(suggested.sharded, columns)) if suggested.sharded else "")
     return "\n\n".join(filter(None, blocks)) + "\n"
@@ -92,14 +90,6 @@ def _head(suggested: Suggested, columns: int) -> str:
     judged = f"the trace {Path(suggested.trace).name}" if suggested.trace else "runs reconstructed from the samples"
     files = f"{Path(suggested.source).name} on {Path(elf.path).name} ({build}{slabs})"
     return prose(f"{files}; changes are replayed on {judged}", columns=columns)
-
-
-def _nothing(suggested: Suggested, answers: Sequence[RecordAnswer], columns: int) -> list[str]:
-    """Why nothing changes, and the command that looks at the next record."""
-    rows = nothing_to_change(answers, columns)
-    spread = next((one.record for one in answers if one.record and not one.lines and one.share >= WORTH_CHANGING), None)
-    words = ("linesmith", "suggest", *suggested.given, "--type", spread or "")
-    return [*rows, *(command("next", words, columns) if spread and suggested.given else [])]
 
 
 def _possible(suggested: Suggested, first: RecordAnswer | None, columns: int) -> Iterator[str]:
