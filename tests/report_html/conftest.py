@@ -10,7 +10,7 @@ from threading import Thread
 
 import pytest
 from report_html.browser import Browser, browsing
-from tuning.project import SHORT, SYNTAX_ERROR, TOGETHER, benched, project, tuned
+from tuning.project import BRIEF, SHORT, SYNTAX_ERROR, benched, project, tuned
 
 from linesmith.analyzer.model import Variant
 
@@ -78,12 +78,12 @@ def canary() -> Iterator[Canary]:
 
 @pytest.fixture(scope="session")
 def benched_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The run directory of a tiny program: one patch that helps, one that does not, one that does not compile."""
+    """The run directory of a tiny program: one patch that helps, and one that does not compile."""
     folder = project(tmp_path_factory.mktemp("project"))
     with (folder / "tree" / "queue.h").open("a") as header:
         header.write("struct pool { long used; struct queue queue; } pool;\n")
-    variants = [Variant("apart", (ALIGNED,)), Variant("together", (TOGETHER,)), Variant("broken", (SYNTAX_ERROR,))]
-    benched(folder / "tune.run", folder, variants)
+    variants = [Variant("apart", (ALIGNED,)), Variant("broken", (SYNTAX_ERROR,))]
+    benched(folder / "tune.run", folder, variants, BRIEF)
     return folder / "tune.run"
 
 
