@@ -118,11 +118,6 @@ class Suggested:
         return {rank: tuple(group) for rank, group in groupby(self.numbered(), lambda one: one.line.finding.rank)}
 
 
-def things(candidate: Candidate, finding: Finding) -> str:
-    """What a judgement counts: misses that were replayed, or what the profile has."""
-    return "misses" if candidate.judgement.runs == 1 or finding.simulated else "contended loads"
-
-
 @dataclass(frozen=True, slots=True)
 class Saving:
     """Misses ``before`` and ``after`` a change, on all lines of the record; ``whole`` are those of the profile.

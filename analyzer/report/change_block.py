@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from linesmith.analyzer.base.text import listed, per_cent
-from linesmith.analyzer.layouts.gaps import lines
+from linesmith.analyzer.layouts.gaps import lines, lines_touched
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Candidate,
@@ -30,7 +30,6 @@ from linesmith.analyzer.report.candidate import (
     moved_names,
     saved,
     short_change,
-    things,
 )
 from linesmith.analyzer.report.prose import counted, in_columns, label_rows, labelled, prose, shell_rows, widest
 from linesmith.analyzer.report.record_changes import RecordAnswer, RecordChange, reason_of
@@ -100,7 +99,9 @@ def layout_rows(one: Numbered, suggested: Suggested) -> Iterator[Labelled]:
     if change(candidate) != short_change(candidate):
         yield "change", change(candidate)
     yield from labelled("why", _why(candidate, record))
-    saves = saved_words(saved(candidate.judgement), things(candidate, finding), finding.whole)
+    # What a judgement counts: misses that were replayed, or what the profile has.
+    counted_as = "misses" if candidate.judgement.runs == 1 or finding.simulated else "contended loads"
+    saves = saved_words(saved(candidate.judgement), counted_as, finding.whole)
     yield "saves", candidate.judgement.refusal or saves
     # Clauses of a diagnosis that say what no layout removes.
     removes = "does not remove", "no layout removes"
@@ -196,15 +197,8 @@ def _neighbours(candidate: Candidate, name: str) -> list[str]:
     at = next(place for place, one in enumerate(members) if one.name == name)
     if candidate.steps[1] % CACHE_LINE_BYTES:
         return [one.name for one in (*members[max(at - 1, 0) : at], *members[at + 1 : at + 2])]
-    line = members[at].offset // CACHE_LINE_BYTES
-    last = (members[at].offset + max(members[at].size, 1) - 1) // CACHE_LINE_BYTES
-    return [
-        one.name
-        for one in members
-        if one.name != name
-        and one.offset // CACHE_LINE_BYTES <= last
-        and (one.offset + max(one.size, 1) - 1) // CACHE_LINE_BYTES >= line
-    ]
+    own = set(lines_touched(members[at].offset, members[at].size))
+    return [one.name for one in members if one.name != name and own.intersection(lines_touched(one.offset, one.size))]
 
 
 def _holder_rows(holders: Sequence[HolderChange]) -> Iterator[str]:

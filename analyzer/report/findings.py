@@ -7,7 +7,6 @@ A guess is never shown as what is there.
 from __future__ import annotations
 
 import shlex
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -89,7 +88,7 @@ def line_facts(finding: Finding) -> Iterator[Fact]:
             "counted with assumed latencies" if cost.exact else "as sampled" if cost.timed else "latencies assumed"
         )
         slow = f" and {cost.slow_cycles:,.0f} on other slow loads" if cost.slow_cycles >= 1 else ""
-        things = _WAITS_IF_COUNTED if cost.exact else f"contended {_accesses(finding)}"
+        things = _WAITS_IF_COUNTED if cost.exact else f"contended {'accesses' if finding.simulated else 'loads'}"
         yield "cost", f"{cost.cycles:,.0f} cycles on {things}{slow} ({measured})"
         removable = _removable(cost.removable, cost.removable_cycles, finding)
         yield "removable", f"{removable}: {share_range(cost.share)} of the {whole}"
@@ -100,11 +99,6 @@ def line_facts(finding: Finding) -> Iterator[Fact]:
         yield from _object_facts(one, finding)
 
 
-def _accesses(finding: Finding) -> str:
-    """What is counted as contended: a recording also counts stores that took the line from another CPU."""
-    return "accesses" if finding.simulated else "loads"
-
-
 def _removable(amount: Bounds, cycles: Bounds, finding: Finding) -> str:
     cost = finding.cost
     of_all = f"{cost.contended:,} {_WAITS_IF_COUNTED}" if cost.exact else _contended(cost.contended, finding)
@@ -112,6 +106,7 @@ def _removable(amount: Bounds, cycles: Bounds, finding: Finding) -> str:
 
 
 def _contended(count: int, finding: Finding) -> str:
+    """What is counted as contended: a recording also counts stores that took the line from another CPU."""
     return counted(count, f"contended {'access' if finding.simulated else 'load'}")
 
 
@@ -281,15 +276,14 @@ def left_out_rows(left_out: Sequence[CacheLine], profile: Profile) -> list[str]:
     """What is not shown, with its share: lines set apart by owner, and lines that were not looked at."""
     total = sum(line.contended for line in profile.lines) or 1
     owners = lines_apart(profile)
-    lines: Counter[str] = Counter()
-    contended: Counter[str] = Counter()
+    lines: dict[str, list[int]] = {}
     for line in left_out:
         owner = "" if line.address is None else owners.get(line.address, "")
-        lines[owner] += 1
-        contended[owner] += line.contended
+        lines.setdefault(owner, []).append(line.contended)
     rows = []
     for owner in sorted(lines, reverse=True):
-        what = f"{counted(lines[owner], 'line')} with {contended[owner] / total:.1%} of all contended accesses"
+        share = sum(lines[owner]) / total
+        what = f"{counted(len(lines[owner]), 'line')} with {share:.1%} of all contended accesses"
         rows.append(f"set apart, of {owner}: {what}" if owner else f"not looked at: {what}")
     return rows
 

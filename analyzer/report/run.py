@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from statistics import fmean, stdev
-from textwrap import wrap
 
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import SIMULATED, Comparison, Fidelity, Point, Result, Trial, VerdictKind
-from linesmith.analyzer.report.prose import WIDTH, counted, in_columns, widest
+from linesmith.analyzer.report.prose import counted, in_columns, prose, row, widest
 
 # Ratios from here on are not known any better.
 VAST = 1000.0
@@ -150,7 +149,7 @@ def render_text(result: Result) -> str:
     sections = [
         f"{result.title}\n{effort(result)}, {'finished' if result.finished else 'not finished'}",
         _titled("verdict", "\n".join(f"  {row}" for row in verdict_rows(result))),
-        _titled("remarks", "\n".join(_wrapped(result.remarks))),
+        _titled("remarks", "\n".join(prose(one, "  ", "    ") for one in result.remarks)),
         _titled(confirmed_title(result), render_comparisons(result.confirmed)),
         _titled(EXPLORED, comparison_table(result.explored)),
         _titled("equal layouts compared", comparison_table(result.noise)),
@@ -251,7 +250,7 @@ def _table(comparisons: Sequence[Comparison], words: Sequence[_Column]) -> Itera
 
 def _notes(one: Comparison) -> Iterator[str]:
     yield f"  {one.name}, {scale(one)}: {one.verdict.value}"
-    yield from wrap(f"{one.reason}; {runs(one)}", WIDTH, initial_indent="    ", subsequent_indent="    ")
+    yield prose(f"{one.reason}; {runs(one)}", "    ", "    ")
     if one.outliers:
         yield f"    outliers, which count like any run: {listed(map(number, one.outliers), MOST_OUTLIERS)}"
 
@@ -283,7 +282,7 @@ def _trials(result: Result) -> Iterator[str]:
         head = f"  {place:>4}  {trial.variant:<{names}}  {trial.fidelity.value:<9}  "
         text = "; ".join((outcome(trial), *(() if trial.moves in seen else trial.moves)))
         seen.add(trial.moves)
-        yield from wrap(text, max(WIDTH, len(head) + 40), initial_indent=head, subsequent_indent=" " * len(head))
+        yield row(head, text)
 
 
 def outcome(trial: Trial) -> str:
@@ -295,8 +294,3 @@ def outcome(trial: Trial) -> str:
         return "no answer yet"
     spent = f", {duration(trial.seconds)}" if trial.seconds else ""
     return f"cost {trial.cost:.3f} ± {trial.spread:.3f} of the baseline's{spent}"
-
-
-def _wrapped(rows: Iterable[str]) -> Iterator[str]:
-    for row in rows:
-        yield from wrap(row, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)

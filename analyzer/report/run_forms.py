@@ -36,15 +36,10 @@ def render_json(result: Result) -> str:
 
     Bytes of a file name or a log that are no UTF-8 are spelled out in hexadecimal: JSON has no other place for them.
     """
-    document = {"schema": SCHEMA_VERSION, "result": result}
-    try:
-        return json_text(document)
-    except UnicodeEncodeError:
-        return json_text(_legible(msgspec.to_builtins(document)))
+    return json_text(_legible(msgspec.to_builtins({"schema": SCHEMA_VERSION, "result": result})))
 
 
 def _legible(value: object) -> object:
-    """The same with the bytes that are no text spelled out."""
     if isinstance(value, str):
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     if isinstance(value, (list, tuple)):

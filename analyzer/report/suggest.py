@@ -41,7 +41,6 @@ from linesmith.analyzer.report.record_changes import (
 )
 from linesmith.analyzer.report.structure import advice_object, advice_rows
 
-_MEMBER_INDENT = 10
 # Characters of a build-id, and candidates of a record of which none is recommended.
 MOST_BUILD_ID = 12
 MOST_POSSIBLE = 5
@@ -111,7 +110,7 @@ def _in_full(
     yield prose(f"line {line.finding.rank}, {title}: {line.finding.triage.sentence}", columns=columns)
     if shown:
         yield _answer(shown, suggested, columns)
-        yield _layouts(shown, suggested, columns)
+        yield _layouts(shown, suggested)
     else:
         yield prose(line.declined or line.refusal, columns=columns)
     if len(ones) > (1 if shown else 0):
@@ -128,21 +127,15 @@ def _answer(one: Numbered, suggested: Suggested, columns: int) -> str:
     return "\n".join([prose(title, then="  ", columns=columns), *label_rows(rows, LABEL, columns), *notes])
 
 
-def _layouts(one: Numbered, suggested: Suggested, columns: int) -> str:
+def _layouts(one: Numbered, suggested: Suggested) -> str:
     """The layout before and after with the members concerned, and how hot each was seen."""
     candidate, layouts = one.candidate, suggested.layouts
     heat = member_heat(one.line.finding, suggested.findings)
     shown = concerned_names(candidate) | frozenset(list(heat)[:MOST_HOT])
     blocks = []
     for when, layout in (("before", candidate.before), ("after", candidate.after)):
-        rows = [f"{when}:"]
-        for line in excerpt(layout, layouts, shown, moved_names(candidate), heat):
-            whole = f"  {line}".rstrip()
-            declared, comment, warmth = whole.rpartition(" /* ")
-            if len(whole) > columns and declared.endswith("*/"):
-                whole = f"{declared}\n{' ' * _MEMBER_INDENT}{comment.lstrip()}{warmth}"
-            rows.append(whole)
-        blocks.append("\n".join(rows))
+        rows = (f"  {line}".rstrip() for line in excerpt(layout, layouts, shown, moved_names(candidate), heat))
+        blocks.append("\n".join([f"{when}:", *rows]))
     return "\n\n".join(blocks)
 
 

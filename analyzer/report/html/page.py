@@ -95,7 +95,6 @@ def memory_rows(before: Sequence[MemoryUse], after: Sequence[MemoryUse]) -> tupl
 class LayoutSide:
     """One side: ``drawing`` is an inline SVG, ``text`` the layout in pahole's style, its moved members marked."""
 
-    caption: str
     size: str
     drawing: Markup
     text: str
@@ -135,11 +134,11 @@ def layout_pair(
     cells = (cell for drawn in maps for line in drawn.lines for cell in line.cells if cell.moved)
     moved = emphasis.moved or frozenset(cell.path.partition(".")[0] for cell in cells)
     sides = []
-    for caption, drawn, (layout, layouts) in zip(("Before", "After"), maps, (before, after), strict=True):
+    for drawn, (layout, layouts) in zip(maps, (before, after), strict=True):
         # The fewest lines it can lie on; the map tells on how many it lies where it begins.
         size = f"{layout.size:,} bytes, at least {counted(lines(layout), 'line')}"
         rows = excerpt(layout, layouts, emphasis.shown | moved, moved, emphasis.heat)
-        sides.append(LayoutSide(caption, size, figure(drawn), "\n".join(row.rstrip() for row in rows)))
+        sides.append(LayoutSide(size, figure(drawn), "\n".join(row.rstrip() for row in rows)))
     return LayoutPair(anchor, before[0].title, before[0].place, sides[0], sides[1], memory)
 
 

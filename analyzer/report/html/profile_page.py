@@ -74,11 +74,17 @@ def render_profile(suggested: Suggested, part: ProfileSection, unchecked: Sequen
     more = [(line.finding, ()) for line in suggested.lines if line.recommended and line.finding.rank not in ranks]
     ranks |= {finding.rank for finding, _ in more}
     numbered = suggested.by_line()
+    names = listed(dict.fromkeys(filter(None, map(type_of, findings))), MOST_HEADING)
+    report = f", report {part.section} of {part.sections}" if part.sections > 1 else ""
+    # What to do about each record, as `suggest` tabulates it, with its hottest line that has a section.
+    answers = shown_answers(record_answers(suggested))
+    places = [next((found.rank for found in one.findings if found.rank in ranks), None) for one in answers]
     content = {
-        "heading": _heading(list(dict.fromkeys(filter(None, map(type_of, findings)))), part),
+        # The profile's file, which report in it, and the records that are hot in it; no path of this machine.
+        "heading": f"{Path(profile.source).name}{report}{f': {names}' if names else ''}",
         "facts": tuple(_facts(suggested, part)),
         "head": [one.replace("\n", " ") for one in table_head(suggested)[1:]],
-        "records": tuple(_record_rows(suggested, ranks)),
+        "records": [{"place": place, "cells": [*rows_of(one)]} for place, one in zip(places, answers, strict=True)],
         "shares": tuple(record_rows(suggested.records, part)),
         "sections": tuple(
             _finding(finding, numbered.get(finding.rank, ()), suggested, profile) | {"alike": alike}
@@ -94,13 +100,6 @@ def render_profile(suggested: Suggested, part: ProfileSection, unchecked: Sequen
     return render_page("profile.html", content)
 
 
-def _heading(names: Sequence[str], part: ProfileSection) -> str:
-    """The profile's file, which report in it, and the records that are hot in it; no path of this machine."""
-    records = f": {listed(names, MOST_HEADING)}" if names else ""
-    report = f", report {part.section} of {part.sections}" if part.sections > 1 else ""
-    return f"{Path(part.profile.source).name}{report}{records}"
-
-
 def _facts(suggested: Suggested, part: ProfileSection) -> Iterator[tuple[str, str]]:
     elf, profile = suggested.elf, part.profile
     yield "profile", Path(profile.source).name
@@ -112,13 +111,6 @@ def _facts(suggested: Suggested, part: ProfileSection) -> Iterator[tuple[str, st
     for row in recording_rows(profile.recording) if profile.recording else ():
         label, _, text = row.partition(": ")
         yield label, text
-
-
-def _record_rows(suggested: Suggested, sections: set[int]) -> Iterator[Section]:
-    """What to do about each record, as `suggest` tabulates it; records lead to their hottest line of ``sections``."""
-    for one in shown_answers(record_answers(suggested)):
-        place = next((finding.rank for finding in one.findings if finding.rank in sections), None)
-        yield {"place": place, "cells": tuple(rows_of(one))}
 
 
 def _finding(finding: Finding, ones: Sequence[Numbered], suggested: Suggested, profile: Profile) -> dict[str, object]:

@@ -136,14 +136,6 @@ class Strip:
 
 
 @dataclass(frozen=True, slots=True)
-class Tick:
-    """A mark of the scale at ``at``, in words."""
-
-    at: float
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class Scale:
     """Gains, as shares, from ``-reach`` at the left to ``reach`` at the right."""
 
@@ -160,13 +152,13 @@ class Scale:
         cut = self.reach * 1.0001
         return Strip(self.at(low), self.at(gain), self.at(high), low < -cut, high > cut)
 
-    def ticks(self) -> tuple[Tick, ...]:
-        """Round numbers on both sides of nothing: 1, 2 or 5 times a power of ten, at least two on each side."""
+    def ticks(self) -> tuple[tuple[float, str], ...]:
+        """Round numbers and their places: 1, 2 or 5 times a power of ten, at least two on each side of nothing."""
         power = 10.0 ** math.floor(math.log10(self.reach))
         step = next(step * power for step in (2, 1, 0.5, 0.2) if self.reach >= 2 * step * power)
         count = math.floor(self.reach / step)
         gains = [place * step for place in range(-count, count + 1)]
-        return tuple(Tick(self.at(gain), f"{100 * gain:+.4g}%" if gain else "0") for gain in gains)
+        return tuple((self.at(gain), f"{100 * gain:+.4g}%" if gain else "0") for gain in gains)
 
 
 def scale_for(estimates: Iterable[float], bounds: Sequence[float]) -> Scale:
@@ -218,7 +210,7 @@ class Forest:
     meaning: str
     baseline: str
     zero: float
-    ticks: tuple[Tick, ...]
+    ticks: tuple[tuple[float, str], ...]
     floor: tuple[float, float] | None
     floor_text: str
     rows: tuple[ForestRow, ...]
