@@ -202,23 +202,14 @@ def _neighbours(candidate: Candidate, name: str) -> list[str]:
 
 
 def _holder_rows(holders: Sequence[HolderChange]) -> Iterator[str]:
-    """What becomes of the records around the changed one: the costliest by name."""
+    """What becomes of the records around the changed one, and of their slabs: the costliest by name."""
     for one in holders[:MOST_HOLDERS]:
-        yield f"{one.record} {one.before:,} -> {one.after:,} bytes{_in_slabs(one)}"
+        uses = one.memory or ()
+        slabs = " -> ".join(f"{use.objects_per_slab} in {counted(1 << use.order, 'page')}" for use in uses)
+        held = f", {slabs} of {uses[-1].cache}" if uses else ""
+        yield f"{one.record} {one.before:,} -> {one.after:,} bytes{held}"
     if len(holders) > MOST_HOLDERS:
         yield f"and {counted(len(holders) - MOST_HOLDERS, 'more record')}"
-
-
-def _in_slabs(one: HolderChange) -> str:
-    """How many objects a slab of its cache holds, where it has one."""
-    if one.memory is None:
-        return ""
-    before, after = one.memory
-    if before.order == after.order:
-        held = f"{before.objects_per_slab} -> {after.objects_per_slab} objects"
-        return f", {held} in {counted(1 << after.order, 'page')} of {after.cache}"
-    sides = (f"{use.objects_per_slab} in {counted(1 << use.order, 'page')}" for use in one.memory)
-    return f", {' -> '.join(sides)} of {after.cache}"
 
 
 def _memory_rows(before: Sequence[MemoryUse], after: Sequence[MemoryUse]) -> Iterator[str]:

@@ -274,15 +274,12 @@ def runs(one: Comparison) -> str:
 
 
 def _trials(result: Result) -> Iterator[str]:
-    """Every trial that was built, counted anew; what a layout does is said where it comes first."""
+    """Every trial that was built, counted anew, with what its layout does."""
     costly = [trial for trial in result.trials if trial.fidelity in COSTLY]
     names = max((len(trial.variant) for trial in costly), default=0)
-    seen: set[tuple[str, ...]] = set()
     for place, trial in enumerate(costly, 1):
         head = f"  {place:>4}  {trial.variant:<{names}}  {trial.fidelity.value:<9}  "
-        text = "; ".join((outcome(trial), *(() if trial.moves in seen else trial.moves)))
-        seen.add(trial.moves)
-        yield row(head, text)
+        yield row(head, "; ".join((outcome(trial), *trial.moves)))
 
 
 def outcome(trial: Trial) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Slabs as text and as JSON: for each type its places, with stride, order, memory and phases."""
+"""Slabs as text and as JSON: for each type its places, with stride, order, memory and phases; other structures."""
 
 from __future__ import annotations
 
@@ -7,9 +7,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from linesmith.analyzer.base.text import listed
-from linesmith.analyzer.model import ElfIdentity, PhaseCount, SlabBasis, SlabGeometry, SlabMachine, SlabPlace
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.model import (
+    ElfIdentity,
+    PhaseCount,
+    SlabBasis,
+    SlabGeometry,
+    SlabMachine,
+    SlabPlace,
+    StructuralAdvice,
+)
 from linesmith.analyzer.report.json_text import Json, fields_of, json_text
-from linesmith.analyzer.report.prose import counted
+from linesmith.analyzer.report.prose import WIDTH, counted, prose
+from linesmith.analyzer.report.structure import advice_object, advice_rows
 from linesmith.analyzer.slab.allocation import bytes_for, pages_for
 from linesmith.analyzer.slab.starts import TypeSlabs, together
 
@@ -158,3 +168,38 @@ def _place_object(place: SlabPlace) -> Json:
         "bytes_per_100000": bytes_for(MEMORY_OF, geometry),
         **fields_of(place, "phases", "pair_phases"),
     }
+
+
+# What another structure would cost (docs/schema-structure.json).
+
+
+def render_structures(
+    advice: Sequence[StructuralAdvice],
+    layouts: Layouts,
+    base: SlabAnswer,
+    left_out: Sequence[str] = (),
+    columns: int = WIDTH,
+) -> str:
+    """What another structure would cost: the machine that memory is computed for, then each variant in full.
+
+    ``base`` is the answer without its types, ``left_out`` are members that the record was taken to lack.
+    """
+    heading = [machine_row(base), *base.cautions]
+    heading += [f"as in a configuration without {', '.join(left_out)}"] if left_out else []
+    head = (prose(one, then="  ", columns=columns) for one in heading)
+    blocks = ["\n".join(head), *("\n".join(advice_rows(one, layouts, columns)) for one in advice)]
+    return "\n\n".join(blocks) + "\n"
+
+
+def structures_json(advice: Sequence[StructuralAdvice], base: SlabAnswer, left_out: Sequence[str] = ()) -> str:
+    """The answer as one indented JSON document that ends in a newline; ``base`` is the answer without its types."""
+    return json_text(
+        {
+            "schema": SCHEMA_VERSION,
+            "elf": base.elf,
+            "machine": machine_object(base),
+            "without": left_out,
+            "cautions": base.cautions,
+            "advice": [advice_object(one) for one in advice],
+        }
+    )

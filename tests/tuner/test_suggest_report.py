@@ -267,7 +267,7 @@ def costing(*memory: tuple[Any, ...]) -> Candidate:
         pytest.param(
             replace(aligned(), holders=HOLDERS),
             [
-                "grows too struct node 128 -> 192 bytes, 32 -> 21 objects in 1 page of pool_cache",
+                "grows too struct node 128 -> 192 bytes, 32 in 1 page -> 21 in 1 page of pool_cache",
                 "struct link 128 -> 192 bytes, 32 in 1 page -> 42 in 2 pages of pool_cache",
                 "and 2 more records",
             ],
