@@ -11,7 +11,6 @@ import pytest
 from hand_made import meeting, scalar, struct, table
 from linesmith_command import linesmith
 from report_html.browser import Browser
-from report_html.profiled import built
 
 from linesmith.analyzer.model import Candidate, ElfIdentity, Finding, Layout, Outcome, Profile, Residual
 from linesmith.analyzer.report.candidate import Suggested, meetings
@@ -24,23 +23,10 @@ pytestmark = pytest.mark.xdist_group("pages")
 ELF = ElfIdentity("vmlinux", "0123abcd", "x86-64", "ET_EXEC", True, 8, True, False)
 
 
-@pytest.fixture(scope="module")
-def example(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    return built(tmp_path_factory.mktemp("example") / "demo")
-
-
-@pytest.fixture(scope="module")
-def page(example: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("page") / "out.html"
-    done = linesmith("report", *example, "--html", place)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    return place
-
-
 def test_the_page_goes_from_what_lies_on_a_line_to_what_to_do(
-    browser: Browser, example: tuple[Path, Path], page: Path
+    browser: Browser, example: tuple[Path, Path], profile_page: Path
 ) -> None:
-    browser.open(page.as_uri())
+    browser.open(profile_page.as_uri())
     assert browser.texts("h2") == ["Overview", "Line 0: struct session_index", "Not checked", "Samples"]
     (what,) = re.findall(r"^1  session_index: (.*), candidate qlkgp$", linesmith("suggest", *example).stdout, re.M)
     assert browser.texts("[aria-labelledby=overview] .words")[0] == what == "move guard behind name"
@@ -60,14 +46,14 @@ def test_the_page_goes_from_what_lies_on_a_line_to_what_to_do(
         *([], ["--trace"], ["--tree"], ["--configuration"], ["--slabinfo"]),
     ]
     # Where its files lie is not said.
-    assert str(example[0].parent) not in page.read_text()
+    assert str(example[0].parent) not in profile_page.read_text()
     assert browser.texts("h1")[0].endswith(": session_index")
     assert {"bench.c2c", "bench"} <= {text.partition(",")[0] for text in browser.texts("header dd")}
 
 
-def test_readers_writers_and_steps_have_cpus_nodes_and_shares(browser: Browser, page: Path) -> None:
+def test_readers_writers_and_steps_have_cpus_nodes_and_shares(browser: Browser, profile_page: Path) -> None:
     """Shares of the map are of the record and its lines, those of the table below of the line of the profile."""
-    browser.open(page.as_uri())
+    browser.open(profile_page.as_uri())
     cells = browser.value("[...document.querySelectorAll('details table tbody tr')].map(one => one.textContent)")
     assert any(re.search(r"root.*session_index_find on 7 CPUs of node 0: 1,388 reads", cell, re.S) for cell in cells)
     waits = browser.value("document.querySelector('[aria-label^=\"Who waits\"] tbody').innerText")
@@ -83,10 +69,10 @@ def test_readers_writers_and_steps_have_cpus_nodes_and_shares(browser: Browser, 
     assert "needless" in browser.value("document.querySelector('.steps').innerText")
 
 
-def test_elf_may_be_named_behind_the_profile(example: tuple[Path, Path], page: Path, tmp_path: Path) -> None:
+def test_elf_may_be_named_behind_the_profile(example: tuple[Path, Path], profile_page: Path, tmp_path: Path) -> None:
     elf, profile = example
     linesmith("report", profile, "--elf", elf, "--html", tmp_path / "other.html")
-    assert (tmp_path / "other.html").read_bytes() == page.read_bytes()
+    assert (tmp_path / "other.html").read_bytes() == profile_page.read_bytes()
 
 
 @pytest.mark.parametrize(
