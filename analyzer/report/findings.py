@@ -22,7 +22,6 @@ from linesmith.analyzer.model import (
     LineCost,
     LineMember,
     LineObject,
-    MemberFunction,
     Outcome,
     Profile,
     Protected,
@@ -360,8 +359,9 @@ def _finding(finding: Finding, columns: int) -> Iterator[str]:
 
 
 def _member_cells(member: LineMember, finding: Finding) -> tuple[str, ...]:
-    """Offset, name, counts, share, and the functions, with who called those that are helpers."""
-    functions = listed(map(_function, member.functions), MOST_FUNCTIONS)
+    """Offset, name, counts, share, and the functions with their lines, and who called those that are helpers."""
+    named = ((one.name, one.source.rpartition("/")[2]) for one in member.functions)
+    functions = listed((f"{name} ({line})" if line else name for name, line in named), MOST_FUNCTIONS)
     contended = sum(function.contended for function in member.functions)
     direct = {function.name for function in member.functions}
     if contended >= LEAST_CALLED * finding.contended and any(one.functions[0] not in direct for one in member.callers):
@@ -369,11 +369,6 @@ def _member_cells(member: LineMember, finding: Finding) -> tuple[str, ...]:
         functions = f"{functions}; for {listed(came, MOST_CALLERS_SHOWN)}"
     counts = f"{member.reads:,}", writes_of(member), share_of_member(member, finding)
     return f"{member.offset:#x}", member.called, *counts, functions
-
-
-def _function(one: MemberFunction) -> str:
-    """``down_write (rwsem.c:1573)``."""
-    return f"{one.name} ({one.source.rpartition('/')[2]})" if one.source else one.name
 
 
 def _sharing_cells(one: SharingCost) -> tuple[str, ...]:

@@ -91,9 +91,15 @@ def label_rows(rows: Iterable[tuple[str, str]], width: int, columns: int = WIDTH
 
 
 def shell_rows(label: str, words: Iterable[str], columns: int = WIDTH) -> list[str]:
-    """A command behind its label, in lines that a shell joins."""
-    rows = [label]
+    """A command behind its label, in lines that a shell joins; an option stays with its value."""
+    parts: list[str] = []
     for word in map(shlex.quote, words):
+        if parts and parts[-1].startswith("--") and not word.startswith("-"):
+            parts[-1] += f" {word}"
+        else:
+            parts.append(word)
+    rows = [label]
+    for word in parts:
         if len(rows[-1]) + len(word) + 3 > columns:
             rows[-1] += " \\"
             rows.append(" " * (len(label) + 1))

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.line_map.fields import heat_of
 from linesmith.analyzer.line_map.record_map import line_map
-from linesmith.analyzer.model import Finding, LineMember, MemberFunction, Profile
+from linesmith.analyzer.model import Finding, MemberFunction, Profile
 from linesmith.analyzer.report.candidate import (
     MOST_HOT,
     Numbered,
@@ -136,7 +136,11 @@ def _finding(finding: Finding, ones: Sequence[Numbered], suggested: Suggested, p
         "facts": (("share", share_of_line(finding)), *address, *line_facts(finding), *simulated),
         "drawing": figure(drawn) if drawn else Markup(""),
         "cells": touched_cells(drawn) if drawn else (),
-        "members": [_member(one, finding) for one in finding.members],
+        # A member with its share of what is contended on the line, and its functions in words.
+        "members": [
+            (one, share_of_member(one, finding), first_of([*map(_function, one.functions)], MOST_FUNCTIONS))
+            for one in finding.members
+        ],
         "waits": heavy_sharings(finding.cost),
         "reasons": tuple(reasons(finding)),
         "shown": _candidate(shown, suggested, profile) if shown else None,
@@ -145,12 +149,6 @@ def _finding(finding: Finding, ones: Sequence[Numbered], suggested: Suggested, p
         "refusal": (line.declined or line.refusal) if line else "",
         "advice": [(one, [fact for fact in tables(one) if fact[1]]) for one in line.advice] if line else (),
     }
-
-
-def _member(one: LineMember, finding: Finding) -> Section:
-    """A member met on the line, its share of what is contended there, and its functions in words."""
-    functions = first_of([*map(_function, one.functions)], MOST_FUNCTIONS)
-    return {"member": one, "share": share_of_member(one, finding), "functions": functions}
 
 
 def _function(one: MemberFunction) -> str:
