@@ -16,7 +16,6 @@ from measured import compared, comparison
 
 from linesmith.analyzer.model import (
     Better,
-    Build,
     Failure,
     FailureKind,
     Fidelity,
@@ -38,7 +37,6 @@ WITH_OUTLIERS = [
 # Values of a side, and changes, that are rounded in their own ways; a spread needs two runs and a mean.
 SIDES = ((), (0.0, 0.0), (0.000012345,), (0.012345,), (999.949,), (1234567.8,), (2.5e12,))
 CHANGES = (0.00004, -0.00004, 0.012, -0.4321, 1e9 - 1, 0.0, 0.0)
-SECONDS = (0.0, 0.4, 99.0, 100.0, 7500.0)
 LATER_LOG = Failure(FailureKind.BUILD, "no such file; see run/logs/7/make.log", "logs/7/build.log")
 # All that is odd in tables: outliers, rows that decide nothing, rounded numbers.
 ODD = Result(
@@ -69,9 +67,7 @@ ODD = Result(
     ),
     best="v1",
     advice=("about 2 more blocks",),
-    # A program has no configuration, and a build may be reused, which takes no time.
-    builds=tuple(Build(f"v{number}", f"{number:064}", time, "gcc", "") for number, time in enumerate(SECONDS, 1)),
-    patches=tuple((f"v{number}", f"patches/v{number}.patch") for number in (1, 2, 3)),
+    seconds=7500.0,
     # What machines say again and again is said once, and loads column by column.
     facts=(
         *(("cpus", "8"), ("cpus", "8"), ("seconds", "10.4"), ("seconds", "14")),

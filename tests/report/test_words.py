@@ -158,6 +158,14 @@ def test_a_member_that_meets_is_called_as_the_code_calls_it(
     assert (members_that_meet(one), what_to_do(one)) == (told[0], advice)
 
 
+def test_many_records_with_long_names_are_one_screen() -> None:
+    met = [(f"a_member_with_a_long_name_{at}", "the_member_that_all_of_them_wait_for", 70) for at in range(9)]
+    many = [record(f"a_record_with_a_long_name_{at}", 0.04, 0.03, TriageKind.FALSE_SHARING, *met) for at in range(20)]
+    shown = render_table(many, ELF, ProfileSection(NOBODY, 1, 1), ("linesmith", "suggest", "program", "profile"))
+    assert len(shown.splitlines()) <= 60
+    assert sum(line.startswith("  4.0%    ≤ 3.0%") for line in shown.splitlines()) == 12
+
+
 def test_a_recording_without_contention_is_one_sentence() -> None:
     line = CacheLine(1, 0x1000, (), conflicts=(Conflict(0, 8, "take", 8, 8, "give", True, local=49),))
     counts = (("accesses", 2_310_000),)
