@@ -14,7 +14,6 @@ from linesmith.analyzer.model import (
     Exposure,
     Fate,
     LayoutBlame,
-    LayoutCause,
     MemberChange,
     ObjectChange,
     ProfileChange,
@@ -149,9 +148,10 @@ def _blame(found: ProfileChange, one: LayoutBlame) -> Iterator[str]:
     else:
         yield "which layout change did it: no pair of members gained contention beyond what two runs differ by"
     if one.causes:
-        shares = [_range(f"{it.share.least:.0%}", f"{it.share.most:.0%}") for it in one.causes[:MOST_CAUSES]]
-        rows = [(amount(it.gained), share, _difference(it)) for it, share in zip(one.causes, shares, strict=False)]
-        table = [("gained", "share", "layout difference, and who meets now"), *rows]
+        table = [("gained", "share", "layout difference, and who meets now")]
+        for it in one.causes[:MOST_CAUSES]:
+            what = f"{it.subject}: {'; '.join(it.differences)}; {listed(map(_pair, it.pairs), MOST_PAIRS)}"
+            table.append((amount(it.gained), _range(f"{it.share.least:.0%}", f"{it.share.most:.0%}"), what))
         widths = [*widest(table)[:2], 0]
         yield from (f"  {in_columns(row, widths, '>><')}" for row in table)
         yield from _fewer(len(one.causes) - MOST_CAUSES, "difference", "differences", "  ")
@@ -167,10 +167,6 @@ def _blame(found: ProfileChange, one: LayoutBlame) -> Iterator[str]:
 
 def _range(least: str, most: str) -> str:
     return most if least == most else f"{least} to {most}"
-
-
-def _difference(cause: LayoutCause) -> str:
-    return f"{cause.subject}: {'; '.join(cause.differences)}; {listed(map(_pair, cause.pairs), MOST_PAIRS)}"
 
 
 def _pair(one: object) -> str:

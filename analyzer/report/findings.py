@@ -320,7 +320,12 @@ def render_lines(found: Sequence[Finding], elf: ElfIdentity, shown: ProfileSecti
     in_full, untold = examples(found)
     for finding, alike in in_full:
         blocks.append("\n".join(_finding(finding, columns)))
-        blocks += [_wrapped([_alike_row(finding, alike)], columns)] if alike else []
+        if alike:
+            place = place_of(finding)
+            where = f" ({place[0]}, from byte {place[1]} on)" if place else ""
+            numbers = ", ".join(map(str, alike[:MOST_RANKS])) + (" ..." if len(alike) > MOST_RANKS else "")
+            more = f"… and {counted(len(alike), 'more line')} like these{where}: {numbers}; --format json has each"
+            blocks.append(_wrapped([more], columns))
     blocks += [f"… and {untold:,} more lines; --format json has each"] if untold else []
     ended = accounts(profile, found, shown.left_out)
     parts = ", ".join(f"{count:,} {outcome}" for outcome, count in ended.outcomes)
@@ -334,13 +339,6 @@ def render_lines(found: Sequence[Finding], elf: ElfIdentity, shown: ProfileSecti
 
 def _wrapped(rows: Iterable[str], columns: int) -> str:
     return "\n".join(prose(one, then="  ", columns=columns) for one in rows)
-
-
-def _alike_row(finding: Finding, ranks: Sequence[int]) -> str:
-    place = place_of(finding)
-    where = f" ({place[0]}, from byte {place[1]} on)" if place else ""
-    numbers = ", ".join(map(str, ranks[:MOST_RANKS])) + (" ..." if len(ranks) > MOST_RANKS else "")
-    return f"… and {counted(len(ranks), 'more line')} like these{where}: {numbers}; --format json has each"
 
 
 def _finding(finding: Finding, columns: int) -> Iterator[str]:

@@ -33,7 +33,6 @@ from linesmith.analyzer.report.pahole import excerpt
 from linesmith.analyzer.report.prose import WIDTH, label_rows, prose
 from linesmith.analyzer.report.record_changes import (
     RecordAnswer,
-    RecordChange,
     answers_text,
     explained,
     record_answers,
@@ -162,7 +161,11 @@ def render_json(suggested: Suggested) -> str:
             {
                 **fields_of(one, "rank", "record", "share"),
                 "lines": [finding.rank for finding in one.findings],
-                "changes": list(map(_change_json, one.changes)),
+                # `candidate` names that of the layout; nothing was replayed where `saves` is null.
+                "changes": [
+                    {"what": it.what, "candidate": it.numbered.name if it.numbered else None, "saves": it.saves}
+                    for it in one.changes
+                ],
                 "reason": one.reason,
             }
             for one in record_answers(suggested)
@@ -179,12 +182,6 @@ def render_json(suggested: Suggested) -> str:
         judgement = _judgement_json(sharded.judgement)
         document["sharded"] = fields_of(sharded, "type", "members", "ways", "by") | {"judgement": judgement}
     return json_text(document)
-
-
-def _change_json(one: RecordChange) -> Json:
-    """A change in words; ``candidate`` names that of the layout, ``saves`` is null where nothing was replayed."""
-    candidate = one.numbered.name if one.numbered else None
-    return {"what": one.what, "candidate": candidate, "saves": one.saves}
 
 
 def _candidate_json(one: Numbered) -> Json:
