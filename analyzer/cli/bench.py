@@ -13,7 +13,7 @@ from linesmith.analyzer.cli import options, runs
 @click.command()
 @runs.run_given
 @click.argument("patches", metavar="PATCH...", nargs=-1, required=True, type=options.EXISTING_FILE)
-@options.result_format
+@options.format_
 @options.output
 @options.dry_run
 def command(

@@ -57,7 +57,7 @@ def command(
 ) -> int:
     """Show what moved, grew, shrank or crossed a cache line between two builds, or which records a patch makes grow.
 
-    TYPE is a name or a pattern (tcp_*). Default: all records. The formats map, svg, png and markdown draw the cache
+    TYPE is a name or a pattern (tcp_*). Default: all records. The formats map and svg draw the cache
     lines before and after, and mark the members that moved. Exit status 1 means that there are differences.
     """
     form = maps.chosen_format(format_, output)

@@ -41,6 +41,6 @@ def command(
     if format_ == "json":
         text = doctor.render_json(checks, commands)
     else:
-        text = (doctor.render_all if whole else doctor.render_text)(checks, commands, text_columns(output))
+        text = doctor.render_text(checks, commands, text_columns(output), full=whole)
     options.write(text, output)
     return 1 if doctor.lacking(checks, commands) else 0

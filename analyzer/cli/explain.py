@@ -15,12 +15,12 @@ def command(rule: str | None) -> None:
     """Show the page of a lint rule. Without RULE, list all rules."""
     from linesmith.analyzer.lint.rules import catalogue
     from linesmith.analyzer.report.lint import render_rules
-    from linesmith.analyzer.report.markdown import page_lines
+    from linesmith.analyzer.report.prose import WIDTH
 
     if not rule:
         click.echo(visible(render_rules(catalogue.RULES)), nl=False)
         return
-    shown = screen(None)
-    for line in page_lines(catalogue.page(rule), shown.columns):
-        text = visible(line.text)
-        click.echo(click.style(text, bold=True) if line.heads else text, color=shown.colour)
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    Console(width=min(screen(None).columns, WIDTH)).print(Markdown(catalogue.page(rule)))

@@ -44,8 +44,8 @@ def command(
     row for each record, by its share of the contention, and what to do about it; --type, --line and --full show lines.
     """
     from linesmith.analyzer.cli.analysis import analyse, check_save, narrowed_to, save_profile
-    from linesmith.analyzer.report import hot, hot_lines
-    from linesmith.analyzer.report.findings import ProfileSection
+    from linesmith.analyzer.report.findings import ProfileSection, render_lines
+    from linesmith.analyzer.report.hot import render_table
     from linesmith.analyzer.sharing.cost import by_removable
 
     check_save(save, output)
@@ -56,14 +56,14 @@ def command(
     lines, identity = by_removable((*part.findings, *part.colder)), found.reading.identity
     columns = text_columns(output)
     if format_ == "json":
-        text = hot.render_json(records, lines, identity, shown)
+        from linesmith.analyzer.report.hot_json import render_json
+
+        text = render_json(records, lines, identity, shown)
     elif type_ or line is not None:
-        text = hot_lines.render_lines(lines, identity, shown, columns)
+        text = render_lines(lines, identity, shown, columns)
     else:
         words = ("linesmith", "suggest", *options.words_to_go_on(elf, profile))
-        text = hot.render_table(
-            records, identity, shown, words, columns, hot.MOST_ROWS + len(records) if full else hot.MOST_ROWS
-        )
-        text += f"\n{hot_lines.render_lines(lines, identity, shown, columns)}" if full else ""
+        text = render_table(records, identity, shown, words, columns, full=full)
+        text += f"\n{render_lines(lines, identity, shown, columns)}" if full else ""
     options.write(text, output)
     save_profile(found.given, save)

@@ -186,7 +186,7 @@ def _change(moves: Sequence[str], measured: str = "") -> str:
 
 def _measured(best: Winner) -> str:
     """What the run confirmed: ``; measured: exec-storm execs/s, 8 threads: +5.00% (+4.02% to +6.10%)``."""
-    from linesmith.analyzer.report.figures import interval, scale, signed
+    from linesmith.analyzer.report.run import interval, scale, signed
 
     figures = [
         f"{one.benchmark} {one.metric.name}, {scale(one)}: {signed(one.ratio - 1)} ({interval(one)})"

@@ -94,7 +94,7 @@ def command(
     """Show the layout of structs and unions: members, holes, padding, cache lines.
 
     TYPE is a name (tcp_sock, "struct tcp_sock") or a pattern (tcp_*). Default: all records. --tree adds the code that
-    relies on the member order. With --profile, or with the format map, svg, png or markdown, each record is drawn to
+    relies on the member order. With --profile, or with the format map or svg, each record is drawn to
     scale, one row per cache line, coloured by the profile.
     """
     from linesmith.analyzer.cli.analysis import load, load_accesses
@@ -128,9 +128,9 @@ def command(
             behind = partial(access_notes, accesses=accesses)
         text = pahole.render_text(shown, reading.layouts, expand, behind)
         if scans:
-            from linesmith.analyzer.report import source_scan
+            from linesmith.analyzer.report.layout import source_text
 
-            text += "".join(f"\n{source_scan.render_text(one)}" for one in scans)
+            text += "".join(f"\n{source_text(one)}" for one in scans)
     options.write(text, output)
 
 

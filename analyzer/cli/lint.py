@@ -290,7 +290,7 @@ def _write_baseline(text: str, file: Path) -> None:
 
 def tell(report: LintReport, forms: ReportForms) -> None:
     """Write the report in every form that is asked for; raises ``OutputError``."""
-    from linesmith.analyzer.report.lint_services import RENDERINGS
+    from linesmith.analyzer.report.lint import RENDERINGS
 
     for form, file in ((forms.format_, forms.output), *forms.also):
         text = visible(RENDERINGS[form](report))

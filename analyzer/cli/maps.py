@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,17 +21,16 @@ if TYPE_CHECKING:
 
 # Maps or pairs of them in one result; more cannot be looked at.
 MOST_MAPS = 40
-DRAWN = ("map", "markdown", "svg", "png")
+DRAWN = ("map", "svg")
 # Ground and letter of each level of heat, of the 256 colours; the ground says it on dark and light terminals alike.
 _HEAT = ((0, 7), (230, 16), (222, 16), (215, 16), (203, 16), (124, 231))
-_PICTURES = {".svg": "svg", ".png": "png"}
-_OTHER_PICTURES = frozenset((".bmp", ".gif", ".jpeg", ".jpg", ".pdf", ".webp"))
+_OTHER_PICTURES = frozenset((".bmp", ".gif", ".jpeg", ".jpg", ".pdf", ".png", ".webp"))
 
 format_ = click.option(
     "--format",
     "format_",
     type=click.Choice(("text", "json", *DRAWN)),
-    help=("Output format. Default: text, or by the suffix of -o. map, markdown, svg and png draw cache lines."),
+    help="Output format. Default: text, or svg by the suffix of -o. map and svg draw cache lines.",
 )
 
 
@@ -42,11 +40,10 @@ def chosen_format(requested: str | None, destination: Path | None) -> str:
     Raises ``click.UsageError`` for the name of a picture that is not drawn.
     """
     suffix = destination.suffix.lower() if destination else ""
-    picture = _PICTURES.get(suffix)
     given = is_given("format_")
     if suffix in _OTHER_PICTURES and not given:
-        raise click.UsageError(f"cannot draw {suffix}; name a file that ends in .svg or .png with -o")
-    return (requested if given or not picture else picture) or "text"
+        raise click.UsageError(f"cannot draw {suffix}; name a file that ends in .svg with -o")
+    return "svg" if suffix == ".svg" and not given else requested or "text"
 
 
 def refuse_many(count: int, what: str = "records") -> None:
@@ -56,24 +53,11 @@ def refuse_many(count: int, what: str = "records") -> None:
 
 
 def write_maps(groups: Sequence[Sequence[LineMap]], drawn_as: str, destination: Path | None) -> None:
-    """Put the maps where ``-o`` says; a group is one map, or two of a change.
-
-    Raises ``click.UsageError`` for a picture that would go to a terminal, ``ToolMissing`` and ``OutputError``.
-    """
-    if drawn_as == "png":
-        from linesmith.analyzer.report.map_svg import line_maps_png
-
-        if destination is None and sys.stdout.isatty():
-            raise click.UsageError("a PNG cannot be shown in a terminal; write it to a file with -o")
-        deliver(line_maps_png([one for group in groups for one in group]), destination)
-    elif drawn_as == "svg":
+    """Put the maps where ``-o`` says; a group is one map, or two of a change. Raises ``OutputError``."""
+    if drawn_as == "svg":
         from linesmith.analyzer.report.map_svg import line_maps_svg
 
         options.write(line_maps_svg([one for group in groups for one in group]), destination)
-    elif drawn_as == "markdown":
-        from linesmith.analyzer.report.map_text import render_markdown
-
-        options.write(render_markdown(groups), destination)
     else:
         _write_text(groups, destination)
 

@@ -101,14 +101,6 @@ after_section = click.option(
 format_ = click.option(
     "--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format."
 )
-result_format = click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "markdown", "json", "matrix"]),
-    default="text",
-    show_default=True,
-    help="Output format; matrix is {metric: [samples]}.",
-)
 snapshot = click.option(
     "--snapshot",
     metavar="FILE",

@@ -33,15 +33,14 @@ if TYPE_CHECKING:
     from linesmith.analyzer.cli.premises import PremiseOptions, ScanOptions
     from linesmith.analyzer.layouts.dwarf import Reading
     from linesmith.analyzer.model import Candidate, Finding, Layout, MemoryUse, Result
-    from linesmith.analyzer.report.html.candidate import Emphasis
-    from linesmith.analyzer.report.html.finding import ChangedRecord
-    from linesmith.analyzer.report.html.pages import RunFiles
+    from linesmith.analyzer.report.html.page import Emphasis
+    from linesmith.analyzer.report.html.run_page import ChangedRecord, RunFiles
     from linesmith.analyzer.sharing.analysis import Explanation
     from linesmith.analyzer.slab.allocation import Kernel
     from linesmith.tuner.run.evidence import RunProfile
 
 
-_OF_RUNS = frozenset(("against", "format_", "output"))
+_OF_RUNS = frozenset(("format_", "output"))
 _OF_BOTH = frozenset(("inputs", "html", "verbose", "quiet"))
 # Records that hold the one that was changed may differ as well; so many are drawn.
 MOST_RECORDS = 6
@@ -79,14 +78,12 @@ _profile_given = options.gathered(
     type=options.ProfilePath(exists=True, allow_dash=True, path_type=Path),
 )
 @options.html
-@click.option("--against", metavar="RUN", type=options.DIRECTORY, help="Compare with another run of the same variants.")
-@options.result_format
+@options.format_
 @options.output
 @_profile_given
 def command(
     inputs: tuple[Path, ...],
     html: Path | None,
-    against: Path | None,
     format_: str,
     output: Path | None,
     of_profile: ProfileOptions,
@@ -102,15 +99,12 @@ def command(
         options.write_page(page(request, of_profile), request.html)
         return
     from linesmith.analyzer.cli.runs import show_results
-    from linesmith.analyzer.report.html.pages import render_run
-    from linesmith.analyzer.report.run_forms import render_two_runs
+    from linesmith.analyzer.report.html.run_page import render_run
     from linesmith.tuner.run.result import read_result  # imports scipy, which takes half a second
 
     result = read_result(request)
     if html:
         options.write_page(render_run(result, files_of(request, result)), html)
-    elif against:
-        options.write_shown(render_two_runs(result, read_result(against)), "text", output)
     else:
         show_results(result, format_, output)
 
@@ -148,7 +142,7 @@ def page(request: PageRequest, of_profile: ProfileOptions) -> str:
     """The page of a profile; raises what ``suggest`` does, but not that there is nothing to suggest."""
     from linesmith.analyzer.cli.suggest import offered, suggested, worthwhile
     from linesmith.analyzer.report.findings import ProfileSection
-    from linesmith.analyzer.report.html.pages import render_profile
+    from linesmith.analyzer.report.html.profile_page import render_profile
 
     check_destinations([request.html], ("html",))
     trace = of_profile.trace
@@ -189,7 +183,7 @@ def _refuse(names: Collection[str | None], complaint: str) -> None:
 
 def files_of(run: Path, result: Result) -> RunFiles:
     """The recommended patch, or the most promising one, and what it does to the layouts; raises ``JournalError``."""
-    from linesmith.analyzer.report.html.pages import RunFiles
+    from linesmith.analyzer.report.html.run_page import RunFiles
     from linesmith.analyzer.report.run import decisive
 
     # The variant that was confirmed; without one that of the largest gain among those that were compared.
@@ -200,7 +194,7 @@ def files_of(run: Path, result: Result) -> RunFiles:
 
 
 def _of_variant(run: Path, result: Result, variant: str) -> RunFiles:
-    from linesmith.analyzer.report.html.pages import RunFiles
+    from linesmith.analyzer.report.html.run_page import RunFiles
     from linesmith.tuner.run.evidence import run_profile
 
     patches = dict(result.patches)
@@ -276,8 +270,9 @@ def record_changes(variant: ChangedVariant) -> tuple[tuple[ChangedRecord, ...], 
 def _change(variant: ChangedVariant, sides: tuple[Layout, Layout], anchor: str, *, own: bool) -> ChangedRecord:
     from linesmith.analyzer.line_map.fields import NO_HEAT, heat_of
     from linesmith.analyzer.line_map.record_map import line_map
-    from linesmith.analyzer.report.html.candidate import layout_pair, meetings, memory_rows, why
-    from linesmith.analyzer.report.html.finding import ChangedRecord, touched_cells
+    from linesmith.analyzer.report.candidate import meetings
+    from linesmith.analyzer.report.html.page import layout_pair, memory_rows, touched_cells, why
+    from linesmith.analyzer.report.html.run_page import ChangedRecord
     from linesmith.tuner.propose.steps import step_tables
 
     (old, new), before, after = sides, variant.before, variant.after
@@ -298,7 +293,7 @@ def _change(variant: ChangedVariant, sides: tuple[Layout, Layout], anchor: str, 
     steps = why(
         step_tables(line_change.line, line_change.change, before.layouts), line_change.line, f"in {variant.name}"
     )
-    return ChangedRecord(pair, own, cells, meetings(line_change.change, before.layouts), steps)
+    return ChangedRecord(pair, own, cells, meetings(line_change.change), steps)
 
 
 def _seen(variant: ChangedVariant, layout: Layout) -> Explanation | None:
@@ -335,9 +330,8 @@ def _line_change(variant: ChangedVariant, seen: Explanation, old: Layout, new: L
 
 def _emphasis(patch: str, new: Layout, seen: Explanation | None, line_change: _BuiltChange | None) -> Emphasis:
     """What was moved is marked; who is hot is told in the text with it."""
-    from linesmith.analyzer.report.candidate import concerned_names
-    from linesmith.analyzer.report.html.candidate import Emphasis
-    from linesmith.analyzer.report.layout import MOST_HOT, member_heat
+    from linesmith.analyzer.report.candidate import MOST_HOT, concerned_names, member_heat
+    from linesmith.analyzer.report.html.page import Emphasis
 
     # Members on lines which the patch adds: of two that changed places a layout alone cannot tell which.
     added = (line[1:].strip() for line in patch.splitlines() if line.startswith("+") and not line.startswith("+++"))

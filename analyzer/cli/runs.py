@@ -236,21 +236,20 @@ def keep(result: Result, folder: Path) -> None:
 def show_results(result: Result, format_: str, output: Path | None) -> None:
     """Write the result in ``format_`` to ``output`` or the terminal."""
     from linesmith.analyzer.report.run import render_text
-    from linesmith.analyzer.report.run_forms import render_json, render_markdown, samples_json
+    from linesmith.analyzer.report.run_forms import render_json
 
-    render = {"text": render_text, "markdown": render_markdown, "json": render_json, "matrix": samples_json}
-    options.write_shown(render[format_](result), format_, output)
+    text = render_json(result) if format_ == "json" else render_text(result)
+    options.write_shown(text, format_, output)
 
 
 def _files(result: Result, folder: Path) -> Iterator[tuple[str, str]]:
     from linesmith.analyzer.report.prose import fitted
     from linesmith.analyzer.report.run import render_text
-    from linesmith.analyzer.report.run_forms import evidence, render_json, samples_json
+    from linesmith.analyzer.report.run_forms import evidence, render_json
     from linesmith.patches.message.message import with_evidence
 
     yield "report.txt", visible(fitted(render_text(result)))
     yield "report.json", visible(render_json(result))
-    yield "matrix.json", visible(samples_json(result))
     for variant, place in result.patches:
         text = (folder / place).read_bytes().decode("utf-8", "surrogateescape")
         measured = visible(evidence(result, variant))

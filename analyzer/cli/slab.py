@@ -164,8 +164,7 @@ def changed_record(
     """The changed record as text or JSON; raises ``TypeNotFound``, ``StructureRefused`` and what reading raises."""
     from linesmith.analyzer.layouts.collection import select
     from linesmith.analyzer.layouts.containment import Containment
-    from linesmith.analyzer.report import structure
-    from linesmith.analyzer.report.slab import SlabAnswer
+    from linesmith.analyzer.report.slab import SlabAnswer, render_structures, structures_json
     from linesmith.tuner.structure.case import Allocation
     from linesmith.tuner.structure.reshape import without
 
@@ -179,8 +178,8 @@ def changed_record(
     advice = tuple(_advice(elf, reading, layout, change, Allocation(known.kernel, Containment(reading.layouts), asked)))
     base = SlabAnswer(reading.identity, known.kernel.machine, known.named, (), bool(known.kernel.measured))
     if format_ == "json":
-        return structure.render_json(advice, base, change.without)
-    return structure.render_text(advice, reading.layouts, base, change.without, columns)
+        return structures_json(advice, base, change.without)
+    return render_structures(advice, reading.layouts, base, change.without, columns)
 
 
 def _advice(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @options.type_
 @options.evidence_given
 @click.option("--candidate", metavar="NAME", type=CandidateChoice(), help="Show this candidate in full.")
-@click.option("--full", is_flag=True, help="Show all records, with layouts, coherence steps and alternatives.")
+@click.option("--full", is_flag=True, help="Show all records, with layouts and alternatives.")
 @premises.premises_given
 @premises.scanning_given
 @options.trace
@@ -68,7 +68,7 @@ def command(
 ) -> None:
     """Say what to do about each struct on the hot lines of PROFILE, what it saves and what it costs.
 
-    The change that saves most is explained, with the command that writes it as a patch. As map, svg, png or markdown,
+    The change that saves most is explained, with the command that writes it as a patch. As map or svg,
     the cache lines are drawn before and after: of --candidate, or of what is recommended.
     """
     from linesmith.analyzer.cli.analysis import analyse, trace_to_replay

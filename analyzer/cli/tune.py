@@ -13,7 +13,7 @@ from linesmith.analyzer.cli import options, runs
 @click.command()
 @runs.run_given
 @click.option("--trials", metavar="N", type=click.IntRange(min=1), help="Number of trials. Default: from the plan.")
-@options.result_format
+@options.format_
 @options.output
 @options.dry_run
 def command(given: runs.RunOptions, trials: int | None, format_: str, output: Path | None, dry_run: bool) -> None:

@@ -161,7 +161,6 @@ LIBRARIES = (
     Library("drgn", "snapshot", "names the objects in a kernel's memory", ("snapshot",)),
     Library("scikit-optimize", "search", "optimizer `scikit-optimize` of `tune`; `racing` stands in"),
     Library("distributed", "cluster", "`tune --executor dask`: many machines"),
-    Library("resvg-py", "png", "line maps as PNG (`layout -o map.png`); SVG needs nothing"),
 )
 
 

@@ -115,15 +115,6 @@ def _type(layout: Layout, found: TypeAccesses, limit: int | None, columns: int) 
         yield _MEMBER_ROW.format("", _NOWHERE, width, *_kinds(found.elsewhere))
 
 
-def _handed(member: MemberAccesses) -> Iterator[str]:
-    """Who gets the member's address, and where."""
-    for to, calls in groupby(member.handed, key=lambda one: one.to):
-        yield f"{'':10}its address goes to {to}:"
-        for one in calls:
-            place = f" ({one.file}:{one.line})" if one.line else ""
-            yield f"{'':12}{' > '.join((one.function, *one.inlined))}{place}"
-
-
 def _name(member: MemberAccesses) -> str:
     others = len(member.alternatives)
     return member.path + (f" or {counted(others, 'other')}" if others else "")
@@ -139,7 +130,11 @@ def _member(member: MemberAccesses, limit: int | None, width: int) -> Iterator[s
     else:
         yield f"{row}  {counted(len(member.functions), 'function')}:"
         yield from (f"{'':10}{one.function} {_letters(one.counts)}" for one in member.functions)
-    yield from _handed(member)
+    for to, calls in groupby(member.handed, key=lambda one: one.to):
+        yield f"{'':10}its address goes to {to}:"
+        for call in calls:
+            place = f" ({call.file}:{call.line})" if call.line else ""
+            yield f"{'':12}{' > '.join((call.function, *call.inlined))}{place}"
 
 
 def _kinds(counts: AccessCounts) -> list[str]:
@@ -163,26 +158,16 @@ def _function(found: FunctionAccesses) -> Iterator[str]:
     if found.accesses:
         yield ""
         yield _CODE_ROW.format("what", "kind", "width", "count", "lines")
-    chains = dict.fromkeys(_chain(one, found) for one in found.accesses)
-    for chain in chains:
+    # The function's own code, and that of inlined functions, outermost first; in each a row for what is touched alike.
+    chains: dict[str, dict[tuple[str, str, int], list[CodeAccess]]] = {}
+    for one in found.accesses:
+        outer = (one.function,) if found.low is None else ()
+        chain = f"inlined: {' > '.join((*outer, *one.inlined))}" if one.inlined else "own code"
+        chains.setdefault(chain, {}).setdefault((_what(one), one.kind.value, one.width), []).append(one)
+    for chain, groups in chains.items():
         yield f"  {chain}"
-        yield from _rows(one for one in found.accesses if _chain(one, found) == chain)
-
-
-def _chain(access: CodeAccess, found: FunctionAccesses) -> str:
-    """Which code it is: the function's own, or that of inlined ones, outermost first."""
-    outer = (access.function,) if found.low is None else ()
-    names = (*outer, *access.inlined)
-    return f"inlined: {' > '.join(names)}" if access.inlined else "own code"
-
-
-def _rows(accesses: Iterable[CodeAccess]) -> Iterator[str]:
-    """One row for each thing touched in one way, in the order of the code."""
-    groups: dict[tuple[str, str, int], list[CodeAccess]] = {}
-    for one in accesses:
-        groups.setdefault((_what(one), one.kind.value, one.width), []).append(one)
-    for (what, kind, width), group in groups.items():
-        yield _CODE_ROW.format(f"  {what}", kind, width or "?", len(group), _lines(group)).rstrip()
+        for (touched, kind, width), group in groups.items():
+            yield _CODE_ROW.format(f"  {touched}", kind, width or "?", len(group), _lines(group)).rstrip()
 
 
 def _what(access: CodeAccess) -> str:

@@ -3,27 +3,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from math import gcd
 
 from linesmith.analyzer.base.text import listed, per_cent
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import (
+    CACHE_LINE_BYTES,
     Candidate,
     ElfIdentity,
     Finding,
     Interval,
     Judgement,
+    LineMember,
     Move,
     MoveKind,
+    PhaseProof,
+    Residual,
     Sharded,
     SlabMachine,
     StepTable,
     StructuralAdvice,
 )
 from linesmith.analyzer.model.candidate import candidate_name
-from linesmith.analyzer.report.prose import WIDTH, flexible_table
+from linesmith.analyzer.report.prose import WIDTH, counted, flexible_table
 from linesmith.analyzer.sharing.records import RecordContention
 
 
@@ -110,11 +116,6 @@ class Suggested:
     def by_line(self) -> dict[int, tuple[Numbered, ...]]:
         """The candidates of each line by its rank."""
         return {rank: tuple(group) for rank, group in groupby(self.numbered(), lambda one: one.line.finding.rank)}
-
-
-def things(candidate: Candidate, finding: Finding) -> str:
-    """What a judgement counts: misses that were replayed, or what the profile has."""
-    return "misses" if candidate.judgement.runs == 1 or finding.simulated else "contended loads"
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,16 +217,122 @@ def alternative_cells(ones: Sequence[Numbered]) -> list[list[str]]:
 def _cells(one: Numbered) -> list[str]:
     candidate, churn = one.candidate, one.candidate.churn
     cells = [f"{'* ' if candidate.recommended else ''}{one.name}", short_change(candidate)]
-    cells += [str(saved(candidate.judgement) or ""), f"{candidate.after.size:,}", _pages(candidate)]
-    return [*cells, *([f"{churn.members}", f"{churn.lines}"] if churn.members else ["", ""])]
-
-
-def _pages(candidate: Candidate) -> str:
     old, new = most_pages(candidate) or ("", "")
-    return f"{new}" if old == new else f"{old} -> {new}"
+    pages = f"{new}" if old == new else f"{old} -> {new}"
+    cells += [str(saved(candidate.judgement) or ""), f"{candidate.after.size:,}", pages]
+    return [*cells, *([f"{churn.members}", f"{churn.lines}"] if churn.members else ["", ""])]
 
 
 def most_pages(candidate: Candidate) -> tuple[int, int] | None:
     """Pages for 1,000 objects, before and after, in the cache in which the change costs most; ``None`` of a program."""
     pairs = ((old.pages_per_1000, new.pages_per_1000) for old, new in zip(*candidate.memory, strict=False))
     return max(pairs, key=lambda pair: pair[1] - pair[0], default=None)
+
+
+# In how many phases the members of a pair share a line.
+
+MOST_PLACES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class MeetingRow:
+    """A pair: in how many ``phases`` it shares a line before and after, for each size of lines.
+
+    ``places`` are the caches in whose objects it still does so on a usual line.
+    """
+
+    first: str
+    second: str
+    phases: tuple[tuple[str, str], ...]
+    places: str
+
+
+@dataclass(frozen=True, slots=True)
+class Meetings:
+    """Who meets whom before and after a change, the heaviest pair first; ``sizes`` of lines are in bytes."""
+
+    sizes: tuple[int, ...] = ()
+    rows: tuple[MeetingRow, ...] = ()
+    more: int = 0
+
+
+def meetings(candidate: Candidate) -> Meetings:
+    """The pairs that were sampled, by the phases in which they share a line."""
+    pairs = [list(group) for _, group in groupby(candidate.residuals, lambda one: (one.first, one.second))]
+    sizes = tuple(dict.fromkeys(one.line_bytes for one in candidate.residuals))
+    rows = []
+    for group in pairs[:MOST_PAIRS]:
+        phases = tuple(_phases(one, candidate.steps) for one in group)
+        # At the usual line only: pairs of lines are fetched together on some machines, and at times.
+        usual = next((_by_place(one, candidate.proofs) for one in group if one.line_bytes == CACHE_LINE_BYTES), "")
+        rows.append(MeetingRow(group[0].first, group[0].second, phases, usual))
+    return Meetings(sizes, tuple(rows), max(0, len(pairs) - MOST_PAIRS))
+
+
+def _phases(one: Residual, steps: tuple[int, int]) -> tuple[str, str]:
+    """The shares before and after as counts of the phases that there are: ``7 of 8``, ``always`` or ``never``."""
+    words = []
+    for share, step in zip((one.before, one.after), steps, strict=True):
+        count = one.line_bytes // gcd(one.line_bytes, step)
+        whole = "always" if share else "never"
+        part = f"{share * count:.0f} of {count}" if share * count == round(share * count) else f"{share:.0%}"
+        words.append(whole if share in (0.0, 1.0) else part)
+    return words[0], words[1]
+
+
+def _by_place(residual: Residual, proofs: Sequence[PhaseProof]) -> str:
+    """In how many of the objects of each cache the pair still meets, most first; empty where it never does.
+
+    Of caches that are alike one is named, and how many more there are: ``100% in inode_cache and 2 others``.
+    """
+    if not residual.after:
+        return ""
+    pair = residual.first, residual.second, residual.line_bytes
+    known = [one for one in proofs if one.place and (one.first, one.second, one.line_bytes) == pair]
+    caches = Counter(one.place.partition(",")[0] for one in known)
+    grouped: dict[str, list[str]] = {}
+    for one in sorted(known, key=lambda one: -one.share):
+        cache = one.place.partition(",")[0]
+        where = one.place.replace(", ", ".") if caches[cache] > 1 else cache
+        grouped.setdefault(f"{one.share:.0%}" if one.together else "none", []).append(where)
+    parts = []
+    for share, (first, *others) in grouped.items():
+        more = f" and {counted(len(others), 'other')}" if others else ""
+        parts.append(f"{share} in {first}{more}")
+    more = f", {len(parts) - MOST_PLACES} more" if len(parts) > MOST_PLACES else ""
+    return f"{', '.join(parts[:MOST_PLACES])}{more}"
+
+
+# Of so many hot members the excerpt of a layout shows those that were sampled most.
+MOST_HOT = 12
+
+
+def member_heat(finding: Finding, findings: Iterable[Finding]) -> dict[str, str]:
+    """By member of the finding's first object what was sampled on all its lines, the most contended first."""
+    record = finding.objects[0].layout if finding.objects else None
+    same = [one for one in findings if one is not finding and one.objects and one.objects[0].layout == record]
+    grouped: dict[str, list[LineMember]] = {}
+    for one in (finding, *same):
+        for member in one.members:
+            if member.begin == one.objects[0].start:
+                grouped.setdefault(member.top, []).append(member)
+    ranked = sorted(grouped.items(), key=lambda pair: _weight(pair[1]), reverse=True)
+    return {name: _heat(members) for name, members in ranked if any(_weight(members))}
+
+
+def _weight(members: Sequence[LineMember]) -> tuple[int, int]:
+    """Contended samples, and accesses."""
+    contended = sum(function.contended for member in members for function in member.functions)
+    return contended, sum(member.reads + member.writes for member in members)
+
+
+def _heat(members: Sequence[LineMember]) -> str:
+    """``661 contended, written``; reads where nothing waited."""
+    contended, _ = _weight(members)
+    reads, stores = sum(member.reads for member in members), sum(member.writes for member in members)
+    parts = [f"{contended:,} contended"] if contended else [counted(reads, "read")] if reads else []
+    if stores:
+        parts.append(counted(stores, "store"))
+    elif any(member.written for member in members):
+        parts.append("written")
+    return ", ".join(parts)

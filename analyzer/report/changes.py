@@ -16,6 +16,7 @@ import msgspec
 from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.model import ConfigurationCheck, Patch, Refusal
 from linesmith.analyzer.report.json_text import Json, fields_of, json_text
+from linesmith.analyzer.report.prose import counted
 from linesmith.patches.edit.patch import UnverifiedEdit
 from linesmith.patches.series.mails import PatchFile
 
@@ -90,10 +91,9 @@ def _texts(files: Sequence[tuple[str, bytes]]) -> list[Json]:
 def _encapsulated(made: Encapsulated) -> Iterator[str]:
     name = f"{made.declared.title}.{made.declared.name}"
     counts = Counter(place.file for place in made.places)
-    places = f"{len(made.places)} place{'s' * (len(made.places) != 1)}"
-    files = f"{len(counts)} file{'s' * (len(counts) != 1)}"
+    places = f"{counted(len(made.places), 'place')} in {counted(len(counts), 'file')}"
     through = f"go{'es' * (len(made.places) == 1)} through {made.accessor.name}(), which gives its {made.accessor.form}"
-    yield f"{name} ({made.declared.place}): {places} in {files} {through}"
+    yield f"{name} ({made.declared.place}): {places} {through}"
     yield from (f"  {count:4}  {file}" for file, count in sorted(counts.items()))
     yield from _places("Does not compile any more", made.broken)
     yield from _places("Not touched", made.series.refusals)

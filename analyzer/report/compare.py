@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import inf, isinf
 
 from linesmith.analyzer.base.text import listed
@@ -15,7 +14,6 @@ from linesmith.analyzer.model import (
     Exposure,
     Fate,
     LayoutBlame,
-    LayoutCause,
     MemberChange,
     ObjectChange,
     ProfileChange,
@@ -39,150 +37,141 @@ _SAME = (Fate.STAYED, Fate.UNCLEAR)
 
 def render_text(found: ProfileChange, before: ProfileSection, after: ProfileSection, columns: int = WIDTH) -> str:
     """What made the difference, then records that changed, hottest first, and what to be careful about."""
-    table = _ChangeTable(found)
-    blocks = ["\n".join(table.blame(found.blame))] if found.blame else []
-    blocks += table.objects()
+    blocks = ["\n".join(_blame(found, found.blame))] if found.blame else []
+    blocks += _objects(found)
     blocks += ["\n".join(f"- {caution}" for caution in found.cautions)] if found.cautions else []
-    return "\n".join([*table.head(before, after), "", fitted("\n\n".join(blocks), columns)])
+    return "\n".join([*_head(found, before, after), "", fitted("\n\n".join(blocks), columns)])
 
 
-@dataclass(frozen=True, slots=True)
-class _ChangeTable:
-    """The rows of a comparison: counts as they are, or per operation."""
+def _head(found: ProfileChange, before: ProfileSection, after: ProfileSection) -> Iterator[str]:
+    """Both profiles, by what they are made comparable, and the change of all contended accesses."""
+    total, looked = found.total, found.exposure
+    for when, part, contended in (("before", before, total.before), ("after ", after, total.after)):
+        lines = counted(len(part.profile.lines) - len(part.left_out if found.exact else ()), "line")
+        yield f"{when} {part.source}: {contended:,} contended accesses on {lines}"
+    if not looked.unit:
+        yield "exact counts, not sampled" if found.exact else "compared as counted"
+    else:
+        exact = "exact counts, " if found.exact else ""
+        yield f"{exact}compared by {looked.unit}: {looked.before:,.10g} before, {looked.after:,.10g} after"
+    if found.exact:
+        yield f"all contended accesses: {_counts(total, looked)} ({_ratio(total, looked)})"
+        yield f"of objects that are known: {_words(found.known, looked)}"
+    else:
+        yield f"all contended accesses: {_words(total, looked)}"
 
-    found: ProfileChange
 
-    @property
-    def _looked(self) -> Exposure:
-        return self.found.exposure
+def _objects(found: ProfileChange) -> Iterator[str]:
+    """A block for each record with a change, one for functions, and the others in one sentence."""
+    least = max(1, LEAST_SHARE * max(found.total.before, found.total.after))
+    shown = [one for one in found.objects if max(one.change.before, one.change.after) >= least]
+    changed = [one for one in shown if not found.exact or _has_changed(one, least)]
+    yield from ("\n".join(_object(one, found, least)) for one in changed[:MOST_OBJECTS])
+    yield from _fewer(len(changed) - MOST_OBJECTS, "record or variable changed", "records and variables changed")
+    alike = [f"{one.type} {_counts(one.change, found.exposure)}" for one in shown if one not in changed]
+    if alike:
+        yield f"no change beyond what two runs differ by: {listed(alike, MOST_ALIKE)}"
+    if found.functions:
+        rows = [one for one in found.functions if max(one.change.before, one.change.after) >= least]
+        yield "\n".join(["by function, over all lines:", *_rows(rows[:MOST_MEMBERS], found.exposure)])
 
-    def head(self, before: ProfileSection, after: ProfileSection) -> Iterator[str]:
-        """Both profiles, by what they are made comparable, and the change of all contended accesses."""
-        total, looked = self.found.total, self._looked
-        for when, part, contended in (("before", before, total.before), ("after ", after, total.after)):
-            lines = counted(len(part.profile.lines) - len(part.left_out if self.found.exact else ()), "line")
-            yield f"{when} {part.source}: {contended:,} contended accesses on {lines}"
-        if not looked.unit:
-            yield "exact counts, not sampled" if self.found.exact else "compared as counted"
-        else:
-            exact = "exact counts, " if self.found.exact else ""
-            yield f"{exact}compared by {looked.unit}: {looked.before:,.10g} before, {looked.after:,.10g} after"
-        if self.found.exact:
-            yield f"all contended accesses: {self._counts(total)} ({self._ratio(total)})"
-            yield f"of objects that are known: {self._words(self.found.known)}"
-        else:
-            yield f"all contended accesses: {self._words(total)}"
 
-    def objects(self) -> list[str]:
-        """A block for each record with a change, one for functions, and the others in one sentence."""
-        least = max(1, LEAST_SHARE * max(self.found.total.before, self.found.total.after))
-        shown = [one for one in self.found.objects if max(one.change.before, one.change.after) >= least]
-        changed = [one for one in shown if not self.found.exact or self._changed(one, least)]
-        blocks = ["\n".join(self._object(one, least)) for one in changed[:MOST_OBJECTS]]
-        blocks += _fewer(len(changed) - MOST_OBJECTS, "record or variable changed", "records and variables changed")
-        alike = [f"{one.type} {self._counts(one.change)}" for one in shown if one not in changed]
-        if alike:
-            blocks.append(f"no change beyond what two runs differ by: {listed(alike, MOST_ALIKE)}")
-        if self.found.functions:
-            rows = [one for one in self.found.functions if max(one.change.before, one.change.after) >= least]
-            blocks.append("\n".join(["by function, over all lines:", *self._rows(rows[:MOST_MEMBERS])]))
-        return blocks
+def _has_changed(one: ObjectChange, least: float) -> bool:
+    rows = [row.change for row in one.members if max(row.change.before, row.change.after) >= least]
+    return not one.type or any(change.fate not in _SAME for change in (one.change, *rows))
 
-    def _changed(self, one: ObjectChange, least: float) -> bool:
-        rows = [row.change for row in one.members if max(row.change.before, row.change.after) >= least]
-        return not one.type or any(change.fate not in _SAME for change in (one.change, *rows))
 
-    def _object(self, one: ObjectChange, least: float) -> Iterator[str]:
-        name = one.type or "object not known"
-        seen = one.objects if one.type else one.lines
-        thing = "object" if one.type else "line"
-        many = f"; {seen[0]:,} -> {seen[1]:,} {thing}s" if max(seen) > 1 else ""
-        # Of what is not known nobody can say what became of it.
-        yield f"{name}: {self._words(one.change) if one.type else self._counts(one.change)}{many}"
-        rows = [row for row in one.members if max(row.change.before, row.change.after) >= least]
-        if self.found.exact:
-            rows.sort(key=lambda row: row.change.fate in _SAME)
-            changed = sum(row.change.fate not in _SAME for row in rows)
-            rows = rows[: max(changed, MOST_UNCHANGED)]
-        yield from self._rows(rows[:MOST_MEMBERS])
-        more = len(one.members) - len(rows[:MOST_MEMBERS])
-        yield from _fewer(more, "row", "rows", "  ")
+def _object(one: ObjectChange, found: ProfileChange, least: float) -> Iterator[str]:
+    looked = found.exposure
+    seen, thing = (one.objects, "object") if one.type else (one.lines, "line")
+    many = f"; {seen[0]:,} -> {seen[1]:,} {thing}s" if max(seen) > 1 else ""
+    # Of what is not known nobody can say what became of it.
+    words = _words(one.change, looked) if one.type else _counts(one.change, looked)
+    yield f"{one.type or 'object not known'}: {words}{many}"
+    rows = [row for row in one.members if max(row.change.before, row.change.after) >= least]
+    if found.exact:
+        rows.sort(key=lambda row: row.change.fate in _SAME)
+        changed = sum(row.change.fate not in _SAME for row in rows)
+        rows = rows[: max(changed, MOST_UNCHANGED)]
+    yield from _rows(rows[:MOST_MEMBERS], looked)
+    yield from _fewer(len(one.members) - len(rows[:MOST_MEMBERS]), "row", "rows", "  ")
 
-    def _rows(self, rows: Sequence[MemberChange]) -> list[str]:
-        cells = [(one.change.fate.value, _name(one), self._counts(one.change), self._ratio(one.change)) for one in rows]
-        widths = widest(cells) if cells else []
-        lines = []
-        for one, cell in zip(rows, cells, strict=True):
-            lines.append(f"  {in_columns((*cell, _who(one)), (*widths, 0), '<<><<')}".rstrip())
-        return lines
 
-    def _counts(self, change: Change) -> str:
-        looked = self._looked
-        if looked.unit != "operations":
-            return f"{change.before:,} -> {change.after:,}"
+def _rows(rows: Sequence[MemberChange], looked: Exposure) -> list[str]:
+    cells = [
+        (one.change.fate.value, _name(one), _counts(one.change, looked), _ratio(one.change, looked), _who(one))
+        for one in rows
+    ]
+    widths = [*widest(cells)[:-1], 0] if cells else []
+    return [f"  {in_columns(one, widths, '<<><<')}".rstrip() for one in cells]
+
+
+def _counts(change: Change, looked: Exposure) -> str:
+    """Counts as they are, or per operation."""
+    if looked.unit != "operations":
+        return f"{change.before:,} -> {change.after:,}"
+    rates = change.before / looked.before, change.after / looked.after
+    return " -> ".join(f"{rate:,.3f}" if rate < 100 else f"{rate:,.0f}" for rate in rates)
+
+
+def _words(change: Change, looked: Exposure) -> str:
+    each = " an operation" if looked.unit == "operations" else ""
+    ratio = _ratio(change, looked)
+    return f"{_counts(change, looked)} contended{each}, {change.fate.value}" + (f" ({ratio})" if ratio else "")
+
+
+def _ratio(change: Change, looked: Exposure) -> str:
+    """The interval of the ratio; of exact counts the difference; none of what was not seen."""
+    if change.fate is Fate.UNSEEN:
+        return ""
+    if change.ratio is None:
         rates = change.before / looked.before, change.after / looked.after
-        return " -> ".join(f"{rate:,.3f}" if rate < 100 else f"{rate:,.0f}" for rate in rates)
-
-    def _words(self, change: Change) -> str:
-        each = " an operation" if self._looked.unit == "operations" else ""
-        ratio = self._ratio(change)
-        return f"{self._counts(change)} contended{each}, {change.fate.value}" + (f" ({ratio})" if ratio else "")
-
-    def _ratio(self, change: Change) -> str:
-        """The interval of the ratio; of exact counts the difference; none of what was not seen."""
-        if change.fate is Fate.UNSEEN:
+        if not all(rates):
             return ""
-        if change.ratio is None:
-            looked = self._looked
-            rates = change.before / looked.before, change.after / looked.after
-            if not all(rates):
-                return ""
-            return f"{rates[1] / rates[0] - 1:+.1%}" if rates[1] < 2 * rates[0] else f"x {rates[1] / rates[0]:,.3g}"
-        least, most = change.ratio.least, change.ratio.most
-        if isinf(most):
-            return f"x {least:.2f} or more" if least else ""
-        return f"x {least:.2f} to {most:.2f}" if change.fate is not Fate.VANISHED else f"x {most:.2g} at most"
-
-    def blame(self, one: LayoutBlame) -> Iterator[str]:
-        """The layout differences that made contention, or that none did."""
-        if one.gained.most:
-            yield f"which layout change did it: {self._amount(one.gained)} contended accesses gained"
-        else:
-            yield "which layout change did it: no pair of members gained contention beyond what two runs differ by"
-        if one.causes:
-            rows = [(self._amount(it.gained), _share(it.share), _difference(it)) for it in one.causes[:MOST_CAUSES]]
-            widths = widest([("gained", "share", ""), *rows])
-            head = ("gained", "share", "layout difference, and who meets now")
-            yield from (f"  {in_columns(row, [*widths[:2], 0], '>><')}" for row in (head, *rows))
-            yield from _fewer(len(one.causes) - MOST_CAUSES, "difference", "differences", "  ")
-        if one.unexplained:
-            what = "" if one.causes else " it"
-            yield f"  no layout difference explains{what}: {listed(map(_pair, one.unexplained), MOST_PAIRS)}"
-        if one.unknown:
-            more = self._amount(Bounds(one.unknown, one.unknown))
-            yield f"  {more} more are on lines of which the object is not known: no layout can be held against them"
-        if one.doubted:
-            more = self._amount(Bounds(one.doubted, one.doubted))
-            yield f"  {more} are on members that may be new, or may have been among unknown lines before"
-
-    def _amount(self, one: Bounds) -> str:
-        unit = self._looked.after if self._looked.unit == "operations" else 1.0
-        least, most = (f"{count / unit:,.3f}" if unit != 1.0 else f"{count:,.0f}" for count in (one.least, one.most))
-        return most if least == most else f"{least} to {most}"
+        return f"{rates[1] / rates[0] - 1:+.1%}" if rates[1] < 2 * rates[0] else f"x {rates[1] / rates[0]:,.3g}"
+    least, most = change.ratio.least, change.ratio.most
+    if isinf(most):
+        return f"x {least:.2f} or more" if least else ""
+    return f"x {least:.2f} to {most:.2f}" if change.fate is not Fate.VANISHED else f"x {most:.2g} at most"
 
 
-def _difference(cause: LayoutCause) -> str:
-    return f"{cause.subject}: {'; '.join(cause.differences)}; {listed(map(_pair, cause.pairs), MOST_PAIRS)}"
+def _blame(found: ProfileChange, one: LayoutBlame) -> Iterator[str]:
+    """The layout differences that made contention, or that none did."""
+    unit = found.exposure.after if found.exposure.unit == "operations" else 1.0
+
+    def amount(gained: Bounds) -> str:
+        digits = 0 if unit == 1.0 else 3
+        return _range(f"{gained.least / unit:,.{digits}f}", f"{gained.most / unit:,.{digits}f}")
+
+    if one.gained.most:
+        yield f"which layout change did it: {amount(one.gained)} contended accesses gained"
+    else:
+        yield "which layout change did it: no pair of members gained contention beyond what two runs differ by"
+    if one.causes:
+        table = [("gained", "share", "layout difference, and who meets now")]
+        for it in one.causes[:MOST_CAUSES]:
+            what = f"{it.subject}: {'; '.join(it.differences)}; {listed(map(_pair, it.pairs), MOST_PAIRS)}"
+            table.append((amount(it.gained), _range(f"{it.share.least:.0%}", f"{it.share.most:.0%}"), what))
+        widths = [*widest(table)[:2], 0]
+        yield from (f"  {in_columns(row, widths, '>><')}" for row in table)
+        yield from _fewer(len(one.causes) - MOST_CAUSES, "difference", "differences", "  ")
+    if one.unexplained:
+        what = "" if one.causes else " it"
+        yield f"  no layout difference explains{what}: {listed(map(_pair, one.unexplained), MOST_PAIRS)}"
+    for count, why in (
+        (one.unknown, "on lines of which the object is not known: no layout can be held against them"),
+        (one.doubted, "on members that may be new, or may have been among unknown lines before"),
+    ):
+        yield from [f"  {amount(Bounds(count, count))} more are {why}"] if count else []
+
+
+def _range(least: str, most: str) -> str:
+    return most if least == most else f"{least} to {most}"
 
 
 def _pair(one: object) -> str:
     first, second = getattr(one, "first", ""), getattr(one, "second", "")
     return f"{first} with itself" if first == second else f"{first} with {second}"
-
-
-def _share(one: Bounds) -> str:
-    least, most = f"{one.least:.0%}", f"{one.most:.0%}"
-    return most if least == most else f"{least} to {most}"
 
 
 def _name(one: MemberChange) -> str:

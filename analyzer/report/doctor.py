@@ -25,22 +25,16 @@ def render_json(checks: Sequence[Check], commands: Sequence[str]) -> str:
     return json_text({"schema": SCHEMA_VERSION, "checks": checks, "lacking": lacking(checks, commands)})
 
 
-def render_text(checks: Sequence[Check], commands: Sequence[str], columns: int = WIDTH) -> str:
-    """What is missing or limited by area, the names of what is ready, and last an answer for each of ``commands``."""
+def render_text(checks: Sequence[Check], commands: Sequence[str], columns: int = WIDTH, *, full: bool = False) -> str:
+    """What is missing or limited by area, the names of what is ready, and last an answer for each of ``commands``.
+
+    In ``full`` all parts are told by area.
+    """
     amiss = [one for one in checks if one.readiness is not Readiness.READY]
     ready = [one.name for one in checks if one.readiness is Readiness.READY]
-    lines = _areas(amiss, columns)
-    if ready:
+    lines = _areas(checks if full else amiss, columns)
+    if ready and not full:
         lines += [prose(f"ready: {'; '.join(ready)} (`linesmith doctor --all` tells of each)", "", "  ", columns), ""]
-    return _ended(lines, checks, commands)
-
-
-def render_all(checks: Sequence[Check], commands: Sequence[str], columns: int = WIDTH) -> str:
-    """Every part by area, what is ready as well, and last an answer for each of ``commands``."""
-    return _ended(_areas(checks, columns), checks, commands)
-
-
-def _ended(lines: Sequence[str], checks: Sequence[Check], commands: Sequence[str]) -> str:
     answers = (line for command in dict.fromkeys(commands) for line in _answers(checks, command))
     return "\n".join((*lines, *answers)).rstrip("\n") + "\n"
 

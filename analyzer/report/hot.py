@@ -1,42 +1,40 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What is hot in a profile, on one screen: a table of records, the next command, and a paragraph on its record.
 
-With them the same as JSON. The words of a record are in ``hot_words``, the lines themselves in ``hot_lines``.
+A miss is between two members, or on one that several CPUs write. Members that miss for stores to the same one are a
+group, and elements of one array are one member.
 """
 
 from __future__ import annotations
 
-import shlex
+import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
-from linesmith.analyzer.attribution.by_object import lines_apart, object_totals
 from linesmith.analyzer.base.cxx_names import with_cxx_names
 from linesmith.analyzer.base.text import listed
-from linesmith.analyzer.model import ElfIdentity, Finding, LineMember, LineObject
-from linesmith.analyzer.report.findings import ProfileSection
-from linesmith.analyzer.report.hot_words import members_that_meet, paragraph, what_to_do
-from linesmith.analyzer.report.json_text import Json, fields_of, hexadecimal, json_text
-from linesmith.analyzer.report.prose import WIDTH, counted, cut, prose
-from linesmith.analyzer.sharing.accounts import accounts
-from linesmith.analyzer.sharing.records import RecordContention, quiet
+from linesmith.analyzer.model import Bounds, ElfIdentity, LineMember, TriageKind
+from linesmith.analyzer.report.findings import ProfileSection, count_range
+from linesmith.analyzer.report.prose import WIDTH, counted, cut, in_columns, prose, shell_rows
+from linesmith.analyzer.sharing.records import RecordContention, RecordPair, functions_of, quiet
 
 # Records with a smaller share are counted in one row.
 MOST_ROWS, LEAST_ROW = 12, 0.01
 # Shares that do not add up to all by so much are of lines that a text leaves out.
 LEAST_LEFT_OUT = 0.005
-# In JSON, of a record.
-MOST_PAIRS = 12
 MOST_REMARKS = 2
-# Lines of a row and of all rows together; characters of a remark, rows of the paragraph.
-MOST_CELL, MOST_TABLE, MOST_REMARK, MOST_PARAGRAPH = 6, 44, 180, 8
+# Lines of a row and of all records together; characters of a remark, lines of the paragraph.
+MOST_CELL, MOST_TABLE, MOST_REMARK, MOST_PARAGRAPH = 6, 38, 180, 8
 # Memory that holds no known record.
 MOST_PLACES = 4
-# Of the width that the figures leave, the parts of the other columns.
-_PARTS = (0.25, 0.36, 0.39)
+# Columns of the figures, and of the width that they leave the parts of the other columns.
+_FIGURES, _PARTS = 16, (0.25, 0.36, 0.39)
+_HEAD_FIGURES = (" share removable", "       by layout")
 _HEAD = ("record: its memory", "members that meet, writers", "kind: what to do")
-_FIGURES = "{:>6} {:>9}  "
 _PLACES = {
     "pages free page": "free pages",
     "pages anonymous memory": "anonymous memory",
@@ -45,31 +43,39 @@ _PLACES = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class RecordRow:
+    """A row of the table; what is no record has neither ``members`` nor ``advice``."""
+
+    share: str
+    removable: str
+    record: str
+    members: str = ""
+    advice: str = ""
+
+
 def render_table(
     records: Sequence[RecordContention],
     elf: ElfIdentity,
     shown: ProfileSection,
     suggest: Sequence[str] = (),
     columns: int = WIDTH,
-    most: int = MOST_ROWS,
+    *,
+    full: bool = False,
 ) -> str:
-    """The records by their share; ``suggest`` are the words of the next command, to which ``--type`` is added."""
+    """The records by their share, ``full`` for all of them; ``suggest`` is the next command but for ``--type``."""
     columns = min(columns, WIDTH)
-    blocks = ["\n".join(_head(records, elf, shown, columns))]
     if sentence := quiet(records, shown.profile):
         return f"{prose(sentence, columns=columns)}\n"
-    blocks.append("\n".join(_table(records, shown, columns, most)))
+    blocks = ["\n".join(_head(records, elf, shown, columns)), "\n".join(_table(records, shown, columns, full))]
     helped = max((one for one in records if one.movable), key=lambda one: one.removable.most, default=None)
     if helped and suggest:
         gained = by_layout(helped).replace("≤", "at most")
         gain = f"largest gain by layout: {helped.name}, {gained} of all {unit(shown)}"
-        words = [shlex.quote(word) for word in (*suggest, "--type", helped.type)]
-        one_line = f"next: {' '.join(words)}"
-        broken = " \\\n        ".join((" ".join(words[:3]), words[3], " ".join(words[4:])))
-        command = one_line if len(one_line) <= columns else f"next: {broken}"
-        blocks.append(f"{prose(gain, then='  ', columns=columns)}\n{command}")
+        command = shell_rows("next:", (*suggest, "--type", helped.type), columns)
+        blocks.append("\n".join([prose(gain, then="  ", columns=columns), *command]))
     if first := helped or next((one for one in records if one.name and one.kinds and not one.apart), None):
-        blocks.append(paragraph(first, unit(shown), columns, MOST_PARAGRAPH))
+        blocks.append(_paragraph(first, unit(shown), columns))
     return "\n\n".join(filter(None, blocks)) + "\n"
 
 
@@ -98,62 +104,49 @@ def unit(shown: ProfileSection) -> str:
     return "misses after stores by other CPUs" if shown.profile.recording else "contended loads"
 
 
-def _table(records: Sequence[RecordContention], shown: ProfileSection, columns: int, most: int) -> Iterator[str]:
-    """The table: as many records as there is room for with the advice and the first writer whole, then the others."""
-    widths = [int((columns - len(_FIGURES.format("", "")) - 4) * part) for part in _PARTS]
-    if any(one.name and not one.apart for one in records):
-        first, *more = _row("share", "removable", _HEAD, widths, 2)
-        below = _FIGURES.format("", "by layout")
-        yield from (first, f"{below}{''.join(more)[len(below) :]}".rstrip())
-    room = MOST_TABLE - 2 if most <= MOST_ROWS else MOST_CELL * len(records) * 2
-    for count in range(most, 0, -1):
-        rows = tuple(record_rows(records, shown, count))
-        of_records = [row for row in rows if any(row[3:])]
-        others = [_other(*row[:3], columns) for row in rows[len(of_records) :]]
-        left = room - sum(len(one.splitlines()) for one in others)
-        least = [_height((record, _first(members), advice), widths) for _, _, record, members, advice in of_records]
-        if sum(least) <= left:
-            break
-    for at, (share, removable, *cells) in enumerate(of_records):
-        whole = _height(cells, widths)
-        if sum(least) - least[at] + whole <= left:
-            least[at] = whole
-        yield from _row(share, removable, cells, widths, least[at])
-    yield from others
+def _table(records: Sequence[RecordContention], shown: ProfileSection, columns: int, full: bool) -> Iterator[str]:
+    """A row for each record, of as many lines as all of them have room for; then the others, each in a sentence."""
+    widths = [int((columns - _FIGURES - 6) * part) for part in _PARTS]
+    rows = tuple(record_rows(records, shown, full=full))
+    named = [one for one in rows if one.members or one.advice]
+    if named:
+        yield from _lines(_HEAD_FIGURES, _HEAD, widths, 2)
+    most = MOST_CELL if full else min(MOST_CELL, MOST_TABLE // max(1, len(named)))
+    for one in rows:
+        figures = f"{one.share:>6} {one.removable:>9}"
+        if one in named:
+            yield from _lines((figures,), (one.record, one.members, one.advice), widths, most)
+        else:
+            yield prose(one.record, f"{figures}  ", " " * (_FIGURES + 2), columns)
 
 
-def _other(share: str, removable: str, what: str, columns: int) -> str:
-    figures = _FIGURES.format(share, removable)
-    return prose(what, figures, " " * len(figures), columns)
+def _lines(figures: Sequence[str], cells: Sequence[str], widths: Sequence[int], most: int) -> Iterator[str]:
+    wrapped = [figures, *(_cell(cell, width, most) for cell, width in zip(cells, widths, strict=True))]
+    for parts in zip_longest(*wrapped, fillvalue=""):
+        yield in_columns(parts, [_FIGURES, *widths]).rstrip()
 
 
-def _height(cells: Sequence[str], widths: Sequence[int]) -> int:
-    """The lines that a row needs, as far as it may have them."""
-    columns = (
-        textwrap.wrap(with_cxx_names(cell), width, break_on_hyphens=False)
-        for cell, width in zip(cells, widths, strict=True)
-    )
-    return min(MOST_CELL, max(map(len, columns)))
-
-
-def _first(text: str) -> str:
-    first, more, _ = text.partition("; ")
-    return f"{first}; …" if more else first
+def _cell(text: str, width: int, most: int) -> list[str]:
+    """The text in at most so many lines: of one that is longer the first parts, each whole."""
+    text, end = with_cxx_names(text), ""
+    while len(textwrap.wrap(f"{text}{end}", width, break_on_hyphens=False)) > most and "; " in text:
+        text, end = text.rpartition("; ")[0], "; …"
+    return textwrap.wrap(f"{text}{end}", width, max_lines=most, placeholder=" …", break_on_hyphens=False)
 
 
 def record_rows(
-    records: Sequence[RecordContention], shown: ProfileSection, most: int = MOST_ROWS
-) -> Iterator[tuple[str, str, str, str, str]]:
-    """Share, what a layout can remove, record, members and advice: ``most`` records, and the others in a row each.
+    records: Sequence[RecordContention], shown: ProfileSection, *, full: bool = False
+) -> Iterator[RecordRow]:
+    """A row for each record, but for ``full`` only for those that are worth one, and the others in a row each.
 
-    Others are further records, what is not known, and what emulation makes hot; they have no members. Up to
-    ``MOST_ROWS`` records have a row if their share is worth one.
+    Others are further records, what is not known, and what emulation makes hot.
     """
     named = [one for one in records if one.name and not one.apart]
-    if most <= MOST_ROWS:
-        most = min(most, max(1, sum(one.share >= LEAST_ROW for one in named)))
+    worth = min(MOST_ROWS, max(1, sum(one.share >= LEAST_ROW for one in named)))
+    most = len(named) if full else worth
     for one in named[:most]:
-        yield f"{one.share:.1%}", by_layout(one), _record(one, shown), members_that_meet(one), what_to_do(one)
+        record = _record(one, shown)
+        yield RecordRow(f"{one.share:.1%}", by_layout(one), record, members_that_meet(one), what_to_do(one))
     unknown, apart = [one for one in records if not one.name and not one.apart], [one for one in records if one.apart]
     owners = ", ".join(f"{one.apart} {one.share:.1%}" for one in apart)
     for group, what in (
@@ -162,27 +155,10 @@ def record_rows(
         (apart, f"excluded, hotter under emulation: {owners}"),
     ):
         if group:
-            yield f"{sum(one.share for one in group):.1%}", "", what, "", ""
+            yield RecordRow(f"{sum(one.share for one in group):.1%}", "", what)
     left_out = 1 - sum(one.share for one in records)
     if left_out >= LEAST_LEFT_OUT:
-        yield f"{left_out:.1%}", "", "on lines that the profile leaves out", "", ""
-
-
-def _row(share: str, removable: str, cells: Sequence[str], widths: Sequence[int], most: int) -> Iterator[str]:
-    columns = [_cell(cell, width, most) for cell, width in zip(cells, widths, strict=True)]
-    for at in range(max(map(len, columns))):
-        parts = (column[at] if at < len(column) else "" for column in columns)
-        figures = _FIGURES.format(share, removable) if not at else _FIGURES.format("", "")
-        yield (figures + "  ".join(f"{part:<{width}}" for part, width in zip(parts, widths, strict=True))).rstrip()
-
-
-def _cell(text: str, width: int, most: int) -> list[str]:
-    """The text in at most so many lines: of one that is longer the first parts, each whole."""
-    text, end = with_cxx_names(text), ""
-    while len(textwrap.wrap(f"{text}{end}", width, break_on_hyphens=False)) > most and "; " in text:
-        text, end = text.rpartition("; ")[0], "; …"
-    wrapped = textwrap.wrap(f"{text}{end}", width, max_lines=most, placeholder=" …", break_on_hyphens=False)
-    return wrapped or [""]
+        yield RecordRow(f"{left_out:.1%}", "", "on lines that the profile leaves out")
 
 
 def _memory(unknown: Sequence[RecordContention]) -> str:
@@ -191,9 +167,8 @@ def _memory(unknown: Sequence[RecordContention]) -> str:
     count = sum(one.lines for one in unknown)
     reasons = (one.objects[0].reason for record in unknown for one in record.findings if one.objects)
     reason = next(filter(None, reasons), "")
-    lines = counted(count, "line")
     words = [listed(known, MOST_PLACES), f"one of them: {reason}" if reason and count > 1 else reason]
-    return f" ({lines}): {'; '.join(filter(None, words))}" if any(words) else f" ({lines})"
+    return f" ({counted(count, 'line')}){': ' if any(words) else ''}{'; '.join(filter(None, words))}"
 
 
 def _record(one: RecordContention, shown: ProfileSection) -> str:
@@ -214,106 +189,198 @@ def by_layout(one: RecordContention) -> str:
     return most if least == most else f"≤ {most}"
 
 
-# The same as JSON (docs/json.md): offsets, sizes, starts and phases in bytes; shares and confidences run from 0
-# to 1; counts are samples.
+# The words of a record: which members meet, who writes them, what can help; and a paragraph.
 
-SCHEMA_VERSION = 2
-
-
-def render_json(
-    records: Sequence[RecordContention], found: Sequence[Finding], elf: ElfIdentity, shown: ProfileSection
-) -> str:
-    """The findings as one JSON document, indented, with a newline at the end.
-
-    ``left_out`` are lines that were not looked at: below the hottest, or set ``apart`` with the owner. The outcomes of
-    the ``accounts`` add up to all samples (accesses of a recording).
-    """
-    profile = shown.profile
-    ended, apart = accounts(profile, found, shown.left_out), lines_apart(profile)
-    left_out = [
-        {
-            **fields_of(one, "rank", "contended"),
-            "address": hexadecimal(one.address),
-            "apart": "" if one.address is None else apart.get(one.address, ""),
-        }
-        for one in shown.left_out
-    ]
-    return json_text(
-        {
-            "schema": SCHEMA_VERSION,
-            "elf": elf,
-            **fields_of(profile, "source", "title"),
-            **fields_of(shown, "section", "sections"),
-            "lines": [_line_json(finding) for finding in found],
-            **fields_of(profile, "remarks", "recording"),
-            "left_out": left_out,
-            "totals": object_totals(profile) if profile.areas else (),
-            "accounts": {"samples": ended.samples, "outcomes": dict(ended.outcomes)},
-            "records": [_record_json(one) for one in records],
-        }
-    )
+# Members of a group in a row and in the paragraph; groups, functions, members to move away from.
+MOST_VICTIMS, MOST_NAMED, MOST_GROUPS, MOST_FUNCTIONS, MOST_OTHERS = 2, 6, 2, 3, 2
+# A group with less of the misses of the heaviest is not named; a share that is less is not 0.0%.
+LEAST_GROUP, _LEAST_SHARE = 0.01, 0.0005
+_INDEX = re.compile(r"\[\d+\]")
+_COUNTER = re.compile(r"count|refs?\b|usage|users|nr_|num|total|bytes|stat|cum_|hits|packets|_cnt")
+_OF_OTHER = " of "
+_NEIGHBOUR = re.compile(r"(?<= of the )(.+?) at (-?)0x[0-9a-f]+\Z")
+_REMEDIES = {
+    TriageKind.LOCK_CONTENTION: "shard {}",
+    TriageKind.SEVERAL_OBJECTS: "align each to a line of its own",
+    TriageKind.ADJACENT_LINE: "align to 128 bytes",
+    TriageKind.STRADDLE: "move it off the boundary of two lines",
+    TriageKind.NO_WRITER: "sample stores, too",
+}
 
 
-def _record_json(one: RecordContention) -> Json:
-    """A row of the table; ``explained`` are the ranks of its lines that are in ``lines``."""
-    return {
-        **fields_of(one, "name", "apart", "places", "lines", "contended", "share", "removable", "kinds"),
-        "pairs": one.pairs[:MOST_PAIRS],
-        "advice": what_to_do(one),
-        **fields_of(one, "movable"),
-        "explained": [finding.rank for finding in one.findings],
-    }
+@dataclass(frozen=True, slots=True)
+class PairGroup:
+    """``pairs`` of one ``writer``; of ``itself`` where the member that misses is the one that is written."""
+
+    writer: str
+    itself: bool
+    pairs: tuple[RecordPair, ...]
+
+    @property
+    def victims(self) -> tuple[str, ...]:
+        """The members that miss, heaviest first."""
+        return tuple(dict.fromkeys(_INDEX.sub("[]", pair.victim) for pair in self.pairs))
+
+    @property
+    def contended(self) -> Bounds:
+        """The misses of all."""
+        return sum((pair.contended for pair in self.pairs), Bounds())
 
 
-def _line_json(finding: Finding) -> Json:
-    """One cache line; ``outcomes`` counts its accesses and adds up to all of them, and so does ``agreements``.
-
-    These tell whether address and instruction name the same; they are empty for a profile of another build.
-    """
-    triage = finding.triage
-    return {
-        "rank": finding.rank,
-        "address": hexadecimal(finding.address),
-        **fields_of(finding, "bytes", "share", "contended", "stores"),
-        "objects": [_object_json(one, finding) for one in finding.objects],
-        "members": [_member_json(one) for one in finding.members],
-        "triage": {"kind": triage.kinds[0], **fields_of(triage, "kinds", "pairs", "sentence", "reasons")},
-        "outcomes": dict(finding.outcomes),
-        "agreements": dict(finding.agreements),
-        "cost": finding.cost,
-        "samples": dict(finding.samples),
-        "lock": finding.lock,
-    }
+def _groups(one: RecordContention) -> list[PairGroup]:
+    """The heaviest groups of a record."""
+    found: dict[tuple[str, bool], list[RecordPair]] = {}
+    for pair in one.pairs:
+        writer = _INDEX.sub("[]", pair.writer)
+        found.setdefault((writer, _INDEX.sub("[]", pair.victim) == writer), []).append(pair)
+    groups = [PairGroup(writer, itself, tuple(pairs)) for (writer, itself), pairs in found.items()]
+    groups.sort(key=lambda group: -group.contended.most)
+    return [one for one in groups[:MOST_GROUPS] if one.contended.most >= LEAST_GROUP * groups[0].contended.most]
 
 
-def _object_json(one: LineObject, finding: Finding) -> Json:
-    """An object; ``start`` counts from the line's first byte, ``confidence`` is against the runner-up.
-
-    ``layout`` is ``other`` where the report is of a build that lays the type out otherwise, or may do so; then
-    ``places`` has, by the offset in the line, that in the type as the ELF file lays it out, as far as it is sure.
-    """
-    rival = one.runner_up
-    own = (member for member in finding.members if member.begin == one.start and not member.doubted)
-    places = {hex(member.offset): member.object_offset for member in own}
-    return {
-        **fields_of(one, "type", "phase", "start", "outcome"),
-        "confidence": one.margin,
-        "score": one.score,
-        "runner_up": fields_of(rival, "type", "phase", "start", "score") if rival else None,
-        **fields_of(one, "containers", "reason", "origin", "variable"),
-        "layout": "other" if one.ways else "this",
-        "places": places if one.ways else {},
-    }
+def members_that_meet(one: RecordContention) -> str:
+    """Who misses after stores to whom, and which function makes them: the heaviest groups."""
+    words = []
+    named: set[str] = set()
+    for group in _groups(one):
+        function = next((pair.function for pair in group.pairs if pair.function), "")
+        by = f", in {function}" if function and group.writer not in named else ""
+        if group.itself:
+            words.append(f"{_leaf(one, group.writer)}: written by several CPUs{by}")
+        else:
+            verb = "misses" if len(group.victims) == 1 else "miss"
+            who = listed(map(_shown, group.victims), MOST_VICTIMS)
+            words.append(f"{who} {verb} after stores to {_shown(group.writer)}{by}")
+        named.add(group.writer)
+    return "; ".join(words) or (_touched(one) if one.findings else "not examined")
 
 
-def _member_json(member: LineMember) -> Json:
-    """A member; ``offset`` is the line's, ``object_offset`` the object's; counts that no column has are ``None``."""
-    samples = [fields_of(one, "name", "contended", "stores", "records", "cpus", "source") for one in member.functions]
-    return {
-        **fields_of(member, "path", "offset", "object_offset", "size", "reads", "writes", "write_inferred", "lock"),
-        "doubted": member.doubted,
-        "functions": [one.name for one in member.functions],
-        "samples": samples,
-        "instructions": member.instructions,
-        "callers": [fields_of(one, "functions", "count") for one in member.callers],
-    }
+def _shown(name: str) -> str:
+    """A member; one of another object on the line without the distance."""
+    return _NEIGHBOUR.sub(lambda found: f"{found[1]} {'before' if found[2] else 'behind'} it", name)
+
+
+def _members(one: RecordContention) -> Iterator[LineMember]:
+    return (member for finding in one.findings for member in finding.members if member.object_offset is not None)
+
+
+def _leaf(one: RecordContention, name: str) -> str:
+    """The member inside a struct that is stored to most, of a lock or a scalar the name as it is."""
+    counts: Counter[str] = Counter()
+    for member in _members(one):
+        if member.top == name and not member.lock:
+            counts[member.path] += member.writes + sum(function.contended for function in member.functions)
+    path = counts.most_common(1)[0][0] if counts else name
+    return path if path.startswith(f"{name}.") else _shown(name)
+
+
+def _touched(one: RecordContention) -> str:
+    """The members that are accessed where no writer is known."""
+    counts: Counter[str] = Counter()
+    for member in _members(one):
+        counts[member.top] += sum(function.contended for function in member.functions)
+    return listed([name for name, count in counts.most_common() if count], MOST_VICTIMS) or "not known"
+
+
+def what_to_do(one: RecordContention) -> str:
+    """What is wrong, and what can help."""
+    remedies = [(kind.value, _remedy(one, kind)) for kind in one.kinds]
+    if one.movable and TriageKind.FALSE_SHARING not in one.kinds and (apart := _separate(one)):
+        remedies.append((TriageKind.FALSE_SHARING.value, apart))
+    return "; ".join(f"{kind}: {remedy}" if remedy else kind for kind, remedy in remedies)
+
+
+def _remedy(one: RecordContention, kind: TriageKind) -> str:
+    own = next((pair.writer for pair in one.pairs if pair.victim == pair.writer), "")
+    match kind:
+        case TriageKind.FALSE_SHARING:
+            return _separate(one)
+        case TriageKind.TRUE_SHARING if own:
+            leaf = _leaf(one, own)
+            return f"count {leaf} per CPU" if _COUNTER.search(leaf) else f"write {leaf} less often"
+    return _REMEDIES.get(kind, "").format(own or "the lock")
+
+
+def _separate(one: RecordContention) -> str:
+    """Which member to move away from which: the one that most meet; ``""`` where no two are known."""
+    met: Counter[str] = Counter()
+    pairs = [pair for pair in one.pairs if pair.victim != pair.writer and _OF_OTHER not in pair.victim + pair.writer]
+    for pair in pairs:
+        met.update({pair.writer: round(4 * pair.contended.most), pair.victim: round(3 * pair.contended.most)})
+    if not met:
+        return ""
+    hub = max(met, key=lambda name: met[name])
+    others = [pair.victim if pair.writer == hub else pair.writer for pair in pairs if hub in (pair.victim, pair.writer)]
+    if one.fixed:
+        return f"no order helps, all of it is one line; write {hub} less often"
+    array = _INDEX.sub("", hub)
+    if all(_INDEX.sub("", other) == array for other in others):
+        return f"align the elements of {array} to a line each"
+    return f"move {hub} away from {listed(dict.fromkeys(others), MOST_OTHERS)}"
+
+
+def _paragraph(one: RecordContention, unit: str, columns: int) -> str:
+    """Who misses on the record, who writes, and from where, in whole sentences; ``unit`` is that of contention."""
+    sentences = list(_sentences(one, unit))
+    lock = next((finding.lock for finding in one.findings if finding.lock), None)
+    came = _callers(one)
+    sentences += [f"They are called from {came}."] if came else []
+    if lock and lock.holders:
+        sentences.append(f"The lock {lock.name} is held in {listed(lock.holders, MOST_FUNCTIONS)}.")
+    shown = ""
+    for count in range(len(sentences), 0, -1):
+        shown = prose(f"{one.name}: {' '.join(sentences[:count])}", columns=columns)
+        if len(shown.splitlines()) <= MOST_PARAGRAPH:
+            break
+    return shown
+
+
+def _sentences(one: RecordContention, unit: str) -> Iterator[str]:
+    """One for each of the heaviest groups, and one for the misses that they leave."""
+    groups = _groups(one)
+    examined = float(sum(finding.cost.contended for finding in one.findings))
+    rest = examined
+    for at, group in enumerate(groups):
+        written = _functions(one, [group.writer], writes=True)
+        by = f", in {written}" if written and group.writer not in [one.writer for one in groups[:at]] else ""
+        if group.itself:
+            what = f"{_leaf(one, group.writer)} is written by several CPUs{by}"
+        else:
+            used = _functions(one, group.victims, writes=False)
+            verb = "misses" if len(group.victims) == 1 else "miss"
+            who = f"{listed(map(_shown, group.victims), MOST_NAMED)}{f' (in {used})' if used else ''}"
+            what = f"{who} {verb} after stores to {_shown(group.writer)}{by}"
+        amount = f"{count_range(group.contended)}{'' if at else f' {unit}'}"
+        yield f"{what}: {amount} ({_share(one, group.contended)})."
+        rest -= group.contended.most
+    more = [(rest, "between other members")]
+    lines = one.lines - len(one.findings)
+    more += [(one.contended - examined, f"on {counted(lines, 'line')} not examined")] if lines else []
+    words = [f"{count:,.0f} ({_share(one, Bounds(count, count))}) {where}" for count, where in more if count >= 1]
+    if groups and words:
+        yield f"And {', '.join(words)}."
+
+
+def _share(one: RecordContention, amount: Bounds) -> str:
+    """Of all contention of the profile."""
+    share = amount.times(one.share / one.contended if one.contended else 0.0)
+    if share.most < _LEAST_SHARE:
+        return "less than 0.1%"
+    return f"{'' if share.least == share.most else 'at most '}{share.most:.1%} of all"
+
+
+def _functions(one: RecordContention, names: Sequence[str], writes: bool) -> str:
+    counts: Counter[str] = Counter()
+    for name in dict.fromkeys(name.replace("[]", "") for name in names):
+        counts.update(functions_of(one.findings, name, writes))
+    return listed([name for name, _ in counts.most_common()], MOST_FUNCTIONS)
+
+
+def _callers(one: RecordContention) -> str:
+    """Who calls the functions that meet on the heaviest pairs, where the profile has callers."""
+    names = {_INDEX.sub("", name) for pair in one.pairs[:MOST_GROUPS] for name in (pair.victim, pair.writer)}
+    counts: Counter[str] = Counter()
+    for member in (member for finding in one.findings for member in finding.members if member.top in names):
+        direct = {function.name for function in member.functions}
+        counts.update({path.functions[0]: path.count for path in member.callers if path.functions[0] not in direct})
+    return listed([name for name, _ in counts.most_common()], MOST_FUNCTIONS)

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Layouts as JSON (docs/json.md), and the part of one that matters to a change.
+"""Layouts as JSON (docs/json.md), and what the source shows of a record, as text.
 
 Offsets and sizes are in bytes, names with ``bit`` count bits, lines are numbers of 64-byte cache lines from 0.
 """
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from linesmith.analyzer.layouts.alignment import inferred_alignments, inferred_packed, inferred_record_alignment
@@ -17,10 +15,9 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.dwarf import Reading
 from linesmith.analyzer.layouts.gaps import Gaps, gaps, line_of, lines, straddles
 from linesmith.analyzer.layouts.leaves import flatten
-from linesmith.analyzer.model import Finding, Layout, LineMap, LineMember, Member, SourceScan
+from linesmith.analyzer.model import Dependency, Layout, LineMap, MemberSource, RecordSource, SourceScan
 from linesmith.analyzer.report.json_text import Json, fields_of, json_text, known
-from linesmith.analyzer.report.pahole import Rendering
-from linesmith.analyzer.report.prose import counted
+from linesmith.analyzer.report.prose import counted, cut
 
 if TYPE_CHECKING:
     from linesmith.analyzer.access.access_map import AccessMap
@@ -98,111 +95,64 @@ def _member_objects(layout: Layout, found: Gaps, accesses: AccessMap | None) -> 
     return objects
 
 
-# The part of a layout that matters to a change, in pahole's style: some members, their neighbours, their lines.
+# What the source shows: where members stand, and what relies on their order.
 
-NEIGHBOURS = 1
-_CLOSE = re.compile(r"\t[^\t].*/\* +\d+(?::[ \d]+)? +\d+ \*/(?: /\* .* \*/)?$")
-_REMARK = re.compile(r"\t/\* XXX ")
-_MEMBER = re.compile(r"\t+[^\t/]")
-_BOUNDARY = re.compile(r"\t/\* --- cacheline")
-
-
-def excerpt(
-    layout: Layout,
-    layouts: Layouts,
-    shown: frozenset[str],
-    marked: frozenset[str],
-    heat: Mapping[str, str] = MappingProxyType({}),
-) -> list[str]:
-    """Lines of the layout with the members ``shown`` and their neighbours; those ``marked`` begin with ``>``.
-
-    What is left out in between is one line with an ellipsis. ``heat`` stands behind the members it names.
-    """
-    rendering = Rendering(layouts, notes=lambda _layout: lambda _offset, member: heat.get(member.name, ""))
-    text = rendering.text(layout).splitlines()
-    closes = [number for number, line in enumerate(text) if _CLOSE.match(line)]
-    owners = [_owner(line, bisect_left(closes, number), len(closes)) for number, line in enumerate(text)]
-    indices = [index for index, member in enumerate(layout.members) if _is_one_of(member, shown, layouts)]
-    near = {index + step for index in indices for step in range(-NEIGHBOURS, NEIGHBOURS + 1)}
-    flagged = {index for index, member in enumerate(layout.members) if _is_one_of(member, marked, layouts)}
-    keep = [owner is None or owner in near for owner in owners]
-    return list(_elided(text, _without_idle(text, keep), [owner in flagged for owner in owners]))
+_MOST_BINDING = 5
+_MOST_OTHERS = 2
+_MOST_NAMES = 4
+_MOST_TEXT = 90
+_ROW = "    {}{:>6}  {:>6}  {}"
 
 
-def _is_one_of(member: Member, names: frozenset[str], layouts: Layouts) -> bool:
-    """Whether the member, or one inside it when it is anonymous, has one of the names."""
-    if member.name or member.record is None:
-        return member.name in names
-    leaves = flatten(layouts.by_id(member.record), layouts)
-    return any(leaf.path.partition(".")[0].partition("[")[0] in names for leaf in leaves)
+def source_text(scan: SourceScan) -> str:
+    """One record: its declarations, then the places that rely on the order, those that bind first."""
+    failed = f", {len(scan.failed)} of them with errors" if scan.failed else ""
+    parsed = f"{counted(scan.units, 'unit')} parsed{failed}"
+    none = "the build at hand compiled no unit that uses it; only text was searched"
+    rows = [f"source of {scan.record}: {parsed if scan.units else none}"]
+    uses = Counter(use.member for use in scan.uses)
+    for source in scan.sources:
+        rows += [f"  declared at {source.span.file}:{source.span.line}", _ROW.format("", "line", "uses", "member")]
+        rows += [_member(source, member, uses[member.name]) for member in source.members if member.name]
+    if not scan.units:
+        rows.append("  build the tree once, or name its build with --build: then it is known what relies on the order")
+    elif not scan.dependencies:
+        rows.append("  nothing that was parsed relies on the order of its members")
+    for binds, most, what in (
+        (True, _MOST_BINDING, "where the order is relied upon"),
+        (False, _MOST_OTHERS, "with offsets that the compiler works out anew for another order"),
+    ):
+        if found := [one for one in scan.dependencies if one.binds is binds]:
+            rows += [f"  {counted(len(found), 'place')} {what}", *_listed(found, most)]
+    return "".join(f"{row}\n" for row in rows)
 
 
-def _owner(line: str, closed: int, members: int) -> int | None:
-    """The member that ``line`` shows, ``closed`` having been written before it; ``None``: head, boundary or trailer.
-
-    The lines of a nested record belong to the member that closes it, remarks on a hole to the member before it.
-    """
-    behind = not line or _REMARK.match(line)
-    outside = (closed == members and not _REMARK.match(line)) or line[:1].strip()
-    if outside or _BOUNDARY.match(line):
-        return None
-    return closed - 1 if behind else closed
+def _member(source: RecordSource, member: MemberSource, uses: int) -> str:
+    """One member, the place where its atom begins, and what comes with it."""
+    elsewhere = f"{member.span.file}:" if member.span.file != source.span.file else ""
+    remarks = [f"made by {member.macro}()"] if member.macro else []
+    if member.others:
+        remarks.append(f"declared with {', '.join(member.others)}")
+    notes = f"  ({'; '.join(remarks)})" if remarks else ""
+    return _ROW.format(elsewhere, member.span.line, uses, f"{member.name}{notes}")
 
 
-def _elided(text: Sequence[str], keep: Sequence[bool], flagged: Sequence[bool]) -> Iterator[str]:
-    skipping = False
-    for line, shown, mark in zip(text, keep, flagged, strict=True):
-        if shown:
-            yield f"{'>' if mark and line and not _REMARK.match(line) else ' '} {line}".expandtabs(8).rstrip()
-        elif not skipping:
-            yield "          ..."
-        skipping = not shown
+def _listed(found: Sequence[Dependency], most: int) -> Iterator[str]:
+    """Up to ``most`` places of each kind with the same members, and how many more there are."""
+    for kind, members in dict.fromkeys((one.kind, one.members) for one in found):
+        alike = [one for one in found if (one.kind, one.members) == (kind, members)]
+        for one in alike[:most]:
+            asserted = f" {one.relation} {one.bytes}" if one.bytes is not None and one.relation else ""
+            yield f"    {one.place}: {kind.value}{_of(members)}{asserted}"
+            if one.text:
+                yield f"        {cut(one.text, _MOST_TEXT)}"
+        if len(alike) > most:
+            yield f"    … and {counted(len(alike) - most, 'further place')}: {kind.value}{_of(members)}"
 
 
-def _without_idle(text: Sequence[str], keep: Sequence[bool]) -> list[bool]:
-    """Leaves out boundaries between which nothing is shown, but for the last one before a member that is."""
-    shown = list(keep)
-    seen = False
-    for place in range(len(text) - 1, -1, -1):
-        if not keep[place]:
-            continue
-        boundary = bool(_BOUNDARY.match(text[place]))
-        if boundary and not seen:
-            shown[place] = False
-        seen = not boundary and (bool(_MEMBER.match(text[place])) or seen)
-    return shown
-
-
-# Of so many hot members the excerpt of a layout shows those that were sampled most.
-MOST_HOT = 12
-
-
-def member_heat(finding: Finding, findings: Iterable[Finding]) -> dict[str, str]:
-    """By member of the finding's first object what was sampled on all its lines, the most contended first."""
-    record = finding.objects[0].layout if finding.objects else None
-    same = [one for one in findings if one is not finding and one.objects and one.objects[0].layout == record]
-    grouped: dict[str, list[LineMember]] = {}
-    for one in (finding, *same):
-        for member in one.members:
-            if member.begin == one.objects[0].start:
-                grouped.setdefault(member.top, []).append(member)
-    ranked = sorted(grouped.items(), key=lambda pair: _weight(pair[1]), reverse=True)
-    return {name: _heat(members) for name, members in ranked if any(_weight(members))}
-
-
-def _weight(members: Sequence[LineMember]) -> tuple[int, int]:
-    """Contended samples, and accesses."""
-    contended = sum(function.contended for member in members for function in member.functions)
-    return contended, sum(member.reads + member.writes for member in members)
-
-
-def _heat(members: Sequence[LineMember]) -> str:
-    """``661 contended, written``; reads where nothing waited."""
-    contended, _ = _weight(members)
-    reads, stores = sum(member.reads for member in members), sum(member.writes for member in members)
-    parts = [f"{contended:,} contended"] if contended else [counted(reads, "read")] if reads else []
-    if stores:
-        parts.append(counted(stores, "store"))
-    elif any(member.written for member in members):
-        parts.append("written")
-    return ", ".join(parts)
+def _of(members: Sequence[str]) -> str:
+    if not members:
+        return " of the whole"
+    if len(members) <= _MOST_NAMES:
+        return f" of {', '.join(members)}"
+    return f" of {members[0]} … {members[-1]} ({len(members)} members)"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Line maps as SVG, a file or a figure for a page whose style sheet holds ``LINE_MAP_STYLE``, and as PNG (resvg).
+"""Line maps as SVG: a file, or a figure for a page whose style sheet holds ``LINE_MAP_STYLE``.
 
 Names of members never overlap: what does not fit into its cell has a number there and a row below.
 """
@@ -7,11 +7,9 @@ Names of members never overlap: what does not fit into its cell has a number the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from textwrap import wrap
 
-from linesmith.analyzer.base.errors import OutputError, ToolMissing, install_command
 from linesmith.analyzer.line_map.record_map import Fold, folded
 from linesmith.analyzer.model import Cell, CellKind, LineMap, MapLine
 from linesmith.analyzer.report.map_words import (
@@ -88,19 +86,14 @@ def rules(colour: Callable[[str], str]) -> str:
     )
 
 
-def _values(palette: Mapping[str, str]) -> str:
-    return ";".join(f"--lm-{name}:{value}" for name, value in palette.items())
-
-
+_LIGHT, _DARK = (";".join(f"--lm-{name}:{value}" for name, value in one.items()) for one in (LIGHT, DARK))
 # For a page that holds maps: it may set the custom properties itself.
 LINE_MAP_STYLE = (
-    f".lm{{{_values(LIGHT)}}}"
-    f"@media (prefers-color-scheme:dark){{.lm{{{_values(DARK)}}}}}"
-    f"@media print{{.lm{{{_values(LIGHT)}}}}}{rules(lambda name: f'var(--lm-{name})')}"
+    f".lm{{{_LIGHT}}}@media (prefers-color-scheme:dark){{.lm{{{_DARK}}}}}@media print{{.lm{{{_LIGHT}}}}}"
+    f"{rules(lambda name: f'var(--lm-{name})')}"
 )
 # For a file of its own: viewers other than browsers know no custom properties.
-LIGHT_STYLE = rules(LIGHT.__getitem__)
-OWN_STYLE = f"{LIGHT_STYLE}@media (prefers-color-scheme:dark){{{rules(DARK.__getitem__)}}}"
+OWN_STYLE = f"{rules(LIGHT.__getitem__)}@media (prefers-color-scheme:dark){{{rules(DARK.__getitem__)}}}"
 
 # All in pixels: of a byte, of the margins, of a line's row with the gap below it, of a row of text.
 BYTE = 14
@@ -114,17 +107,9 @@ ADVANCE = 0.61
 BODY, SMALL = 12, 10
 
 
-@dataclass(frozen=True, slots=True)
-class _Drawn:
-    """Elements with the height they take."""
-
-    elements: tuple[str, ...]
-    height: int
-
-
-def line_maps_svg(maps: Sequence[LineMap], style: str = OWN_STYLE) -> str:
-    """Maps in one SVG file, one below the other, light or dark as the reader likes; ``style`` is CSS of ``lm-…``."""
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{_svg(maps, f"<style>{style}</style>")}\n'
+def line_maps_svg(maps: Sequence[LineMap]) -> str:
+    """Maps in one SVG file, one below the other, light or dark as the reader likes."""
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{_svg(maps, f"<style>{OWN_STYLE}</style>")}\n'
 
 
 def line_map_figure(drawn: LineMap) -> str:
@@ -137,9 +122,9 @@ def _svg(maps: Sequence[LineMap], style: str) -> str:
     elements: list[str] = []
     top = MARGIN
     for one in maps:
-        part = _map(one)
-        elements += [f'<g transform="translate({MARGIN} {top})">', *part.elements, "</g>"]
-        top += part.height + MARGIN
+        drawn, height = _map(one)
+        elements += [f'<g transform="translate({MARGIN} {top})">', *drawn, "</g>"]
+        top += height + MARGIN
     size = f'width="{width}" height="{top}" viewBox="0 0 {width} {top}"'
     title = f"<title>{escape('; '.join(heading(one) for one in maps))}</title>"
     summaries = f"<desc>{escape(' '.join(summary(one) for one in maps))}</desc>"
@@ -148,7 +133,8 @@ def _svg(maps: Sequence[LineMap], style: str) -> str:
     return "\n".join((head, title, summaries, *([style] if style else []), paper, *elements, "</svg>"))
 
 
-def _map(drawn: LineMap) -> _Drawn:
+def _map(drawn: LineMap) -> tuple[list[str], int]:
+    """Elements with the height they take."""
     width = GUTTER + BYTE * drawn.line_bytes
     elements = [_words(0, 12, heading(drawn), "lm-title")]
     top = 12 + TEXT
@@ -173,7 +159,7 @@ def _map(drawn: LineMap) -> _Drawn:
     if any(cell.moved for line in drawn.lines for cell in line.cells):
         elements.append(_words(GUTTER, top, "thick edge: moved", "lm-small"))
         top += TEXT
-    return _Drawn(tuple(elements), top)
+    return elements, top
 
 
 def _line(line: MapLine, top: int, legend: list[str]) -> Iterator[str]:
@@ -246,41 +232,3 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 def _words(left: int, base: int, text: str, classes: str) -> str:
     return f'<text class="{classes}" x="{left}" y="{base}">{escape(text)}</text>'
-
-
-# A picture of so many pixels takes about 100 MB while it is painted.
-MOST_PIXELS_HIGH = 20_000
-# Any of these will do; resvg leaves text out without a word where it does not find a font.
-FAMILIES = (
-    *("DejaVu Sans Mono", "Liberation Mono", "Noto Sans Mono", "Ubuntu Mono", "Cousine", "FreeMono"),
-    *("Menlo", "Consolas", "Courier New", "Courier"),
-)
-_BLANK = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">{}</svg>'
-_LETTER = '<text x="1" y="8" font-size="9" font-family="{}">M</text>'
-
-
-def line_maps_png(maps: Sequence[LineMap]) -> bytes:
-    """The maps in one picture, twice as large as the SVG's nominal size where that is not too high.
-
-    Raises ``ToolMissing`` without resvg or any font to write with, ``OutputError`` where the picture would be too high.
-    """
-    paint = _painter()
-    height = MARGIN + sum(_map(one).height + MARGIN for one in maps)
-    if height > MOST_PIXELS_HIGH:
-        raise OutputError(f"a PNG of these maps would be {height:,} pixels high; name fewer types, or use --format svg")
-    zoom = 2 if 2 * height <= MOST_PIXELS_HIGH else 1
-    blank = paint(svg_string=_BLANK.format(""))
-    family = next((one for one in FAMILIES if paint(svg_string=_BLANK.format(_LETTER.format(one))) != blank), None)
-    if family is None:
-        raise ToolMissing("no font for PNG found; install one (apt install fonts-dejavu-core)")
-    return paint(svg_string=line_maps_svg(maps, LIGHT_STYLE), zoom=zoom, monospace_family=family)
-
-
-def _painter() -> Callable[..., bytes]:
-    try:
-        from resvg_py import svg_to_bytes
-    except ImportError:
-        raise ToolMissing(
-            f"PNG needs resvg-py; install it with `{install_command('png')}`, or write SVG: -o map.svg"
-        ) from None
-    return lambda **settings: bytes(svg_to_bytes(**settings))

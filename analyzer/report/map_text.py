@@ -2,22 +2,19 @@
 """Line maps as rows of text: members to scale, heat by shades and figures, so that colour is never needed.
 
 A cell of a line gets columns to scale; what is too narrow for a name gets a number, which a legend explains. Below the
-map, or in Markdown, stands a table of the members that somebody was seen to touch, hottest first.
+map stands a table of the members that somebody was seen to touch, hottest first.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, zip_longest
 from textwrap import wrap
 
 from linesmith.analyzer.line_map.record_map import Fold, folded
 from linesmith.analyzer.model import Cell, CellKind, LineMap, MapLine
 from linesmith.analyzer.report.map_words import (
     counts,
-    extent,
     heading,
     level,
     levels,
@@ -28,9 +25,7 @@ from linesmith.analyzer.report.map_words import (
     short_name,
     touch,
     toucher,
-    where,
 )
-from linesmith.analyzer.report.markdown import code, markdown_row
 from linesmith.analyzer.report.prose import columns, short
 
 # A number may push what follows to the right by so many columns; cells that need more share one.
@@ -139,7 +134,6 @@ def numbered(drawn: Iterable[MapSlot]) -> str:
 PLAIN = " .:+*#"
 BLOCKS = " ·░▒▓█"
 GUTTER = 5
-BETWEEN = 3
 # Columns that a line of 64 bytes is drawn on: half a byte's, a byte's, two bytes' each.
 SCALES = (128, 64, 32)
 _RULED = 8
@@ -156,37 +150,13 @@ class MapText:
 MapRow = tuple[MapText, ...]
 
 
-def plain(rows: Iterable[MapRow]) -> str:
-    """The rows as text that ends in a newline."""
-    return "".join(f"{''.join(piece.text for piece in row).rstrip()}\n" for row in rows)
-
-
-def map_rows(drawn: LineMap, width: int, shades: str = PLAIN) -> list[MapRow]:
-    """The map on ``width`` columns (40 and more), with what its numbers and shades mean."""
-    return [*chain.from_iterable(_blocks(drawn, width, shades)), *_text_rows(key((drawn,), shades), width)]
-
-
 def group_rows(group: Sequence[LineMap], width: int, shades: str = PLAIN) -> list[MapRow]:
-    """The rows of one map, or of two of a change."""
-    return compared_rows(group[0], group[1], width, shades) if len(group) > 1 else map_rows(group[0], width, shades)
-
-
-def compared_rows(before: LineMap, after: LineMap, width: int, shades: str = PLAIN) -> list[MapRow]:
-    """Two maps, side by side where both have room at a column a byte, else one below the other."""
-    legend = _text_rows(key((before, after), shades), width)
-    half = (width - BETWEEN) // 2
-    if half < GUTTER + SCALES[1] + 1:
-        blank: list[MapRow] = [(MapText(""),)]
-        blocks = (block for one in (before, after) for block in (*_blocks(one, width, shades), blank))
-        return [*chain.from_iterable(blocks), *legend]
-    left, right = (list(_blocks(one, half, shades)) for one in (before, after))
-    none: list[MapRow] = []
+    """One map, or the two of a change below each other, on ``width`` columns (40 and more), and what the signs mean."""
     rows: list[MapRow] = []
-    for one, other in zip_longest(left, right, fillvalue=none):
-        for first, second in zip_longest(one, other, fillvalue=()):
-            used = sum(columns(piece.text) for piece in first)
-            rows.append((*first, MapText(" " * (half + BETWEEN - used)), *second))
-    return rows + legend
+    for drawn in group:
+        rows += _map(drawn, width, shades)
+        rows += [(MapText(""),)] if len(group) > 1 else []
+    return [*rows, *_text_rows(key(group, shades), width)]
 
 
 def key(maps: Sequence[LineMap], shades: str) -> Iterator[str]:
@@ -205,23 +175,23 @@ def _text_rows(texts: Iterable[str], width: int) -> list[MapRow]:
     return [(MapText(line.replace(NO_BREAK, " ")),) for line in rows]
 
 
-def _blocks(drawn: LineMap, width: int, shades: str) -> Iterator[list[MapRow]]:
-    """Heading, ruler, each line or fold, and what the numbers stand for: each can stand next to another map's."""
+def _map(drawn: LineMap, width: int, shades: str) -> Iterator[MapRow]:
+    """Heading, ruler, each line or fold, and what the numbers stand for."""
     scale = next((one for one in SCALES if GUTTER + one + 1 <= width), SCALES[-1])
-    yield _text_rows(("; ".join((heading(drawn), *remarks(drawn))),), width)
+    yield from _text_rows(("; ".join((heading(drawn), *remarks(drawn))),), width)
     # Byte numbers over the columns of every eighth of a line.
     starts = range(0, drawn.line_bytes, drawn.line_bytes // _RULED)
-    yield [(MapText(f"{'line':>{GUTTER - 1}} {''.join(f'{at:<{scale // _RULED}}' for at in starts)}"),)]
+    yield (MapText(f"{'line':>{GUTTER - 1}} {''.join(f'{at:<{scale // _RULED}}' for at in starts)}"),)
     legend = []
     for one in folded(drawn):
         if isinstance(one, Fold):
-            yield _text_rows((f"{'...':>4} lines {one.first} to {one.last}: {short(one.what)}",), width)
+            yield from _text_rows((f"{'...':>4} lines {one.first} to {one.last}: {short(one.what)}",), width)
             continue
         placed = slots(one, drawn.line_bytes, scale)
-        yield _line(one, placed, shades)
+        yield from _line(one, placed, shades)
         if text := numbered(placed):
             legend.append(f"line {one.number}: {text}")
-    yield _text_rows(legend, width)
+    yield from _text_rows(legend, width)
 
 
 def _line(line: MapLine, drawn: Sequence[MapSlot], shades: str) -> list[MapRow]:
@@ -295,34 +265,3 @@ def _cell(cell: Cell, width: int) -> Iterator[str]:
     more = len(cell.touchers) - MOST_TOUCHERS
     if more > 0:
         yield f"{indent}and {more} more"
-
-
-# The picture in Markdown has so many columns.
-WIDTH = 80
-MOST_TOUCHERS_IN_MARKDOWN = 3
-
-
-def render_markdown(groups: Sequence[Sequence[LineMap]]) -> str:
-    """A section for each map, or for two of a change: the map in a code block, then who touches what of the first."""
-    return "\n".join("".join(f"{line}\n" for line in _section(one)) for one in groups)
-
-
-def _section(group: Sequence[LineMap]) -> Iterator[str]:
-    drawn = group[0]
-    picture = plain(group_rows(group, WIDTH))
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", picture)), default=0))
-    yield f"### {code(drawn.title)}: {', then '.join(dict.fromkeys(map(extent, group)))}"
-    yield f"\n{fence}text\n{picture}{fence}"
-    cells = touched_cells(drawn)
-    if cells:
-        yield "\n| member | bytes | heat | samples | who |\n|---|---|--:|---|---|"
-    for cell in cells[:MOST_CELLS]:
-        heat = "" if cell.heat is None else percent(cell.heat)
-        who = [f"{code(one.function)}: {counts(one)}{where(one)}" for one in cell.touchers[:MOST_TOUCHERS_IN_MARKDOWN]]
-        more = len(cell.touchers) - MOST_TOUCHERS_IN_MARKDOWN
-        who += [f"and {more} more"] if more > 0 else []
-        what = ", ".join((code(name(cell)), *marks(cell)))
-        place = f"{cell.offset}-{cell.offset + cell.bytes - 1}"
-        yield markdown_row(what, place, heat, counts(cell), "<br>".join(who))
-    if len(cells) > MOST_CELLS:
-        yield f"\nand {len(cells) - MOST_CELLS} more members"

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
@@ -12,7 +12,7 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.diff import RecordDiff
 from linesmith.analyzer.line_map.fields import heat_of
 from linesmith.analyzer.line_map.record_map import compared_maps, line_map
-from linesmith.analyzer.model import Candidate, Cell, CellKind, Finding, LineMap, Profile, Toucher
+from linesmith.analyzer.model import Cell, CellKind, LineMap, Profile, Toucher
 from linesmith.analyzer.report.candidate import Suggested, moved_names
 from linesmith.analyzer.report.prose import counted, runs, short
 
@@ -136,24 +136,23 @@ def summary(drawn: LineMap) -> str:
     return " ".join(sentences)
 
 
-def candidate_maps(
-    candidate: Candidate, findings: Sequence[Finding], layouts: Layouts, profile: Profile | None = None
-) -> tuple[LineMap, LineMap]:
-    """The record before and after, with the heat of all ``findings`` and what moves marked in both."""
-    heat = heat_of(candidate.before, layouts, findings, profile)
-    maps = compared_maps((candidate.before, layouts), (candidate.after, layouts), heat, moved_names(candidate))
-    if candidate.before.name:
-        return maps
-    title = f"{candidate.before.kind.value} inside {candidate.type}"
-    return replace(maps[0], title=title), replace(maps[1], title=title)
-
-
 def suggested_maps(
     answers: Suggested, profile: Profile | None = None, number: int | None = None
-) -> tuple[tuple[LineMap, LineMap], ...]:
-    """Before and after of candidate ``number``, or of each that is recommended, the hottest line first."""
-    drawn = [one for one in answers.numbered() if one.number == number or (not number and one.candidate.recommended)]
-    return tuple(candidate_maps(one.candidate, answers.findings, answers.layouts, profile) for one in drawn)
+) -> list[tuple[LineMap, LineMap]]:
+    """Before and after of candidate ``number``, or of each that is recommended, the hottest line first.
+
+    Both have the heat of all findings, and what moves is marked in them.
+    """
+    layouts, found = answers.layouts, []
+    for one in answers.numbered():
+        candidate = one.candidate
+        if one.number == number or (not number and candidate.recommended):
+            before = candidate.before
+            heat = heat_of(before, layouts, answers.findings, profile)
+            maps = compared_maps((before, layouts), (candidate.after, layouts), heat, moved_names(candidate))
+            title = before.title if before.name else f"{before.kind.value} inside {candidate.type}"
+            found.append((replace(maps[0], title=title), replace(maps[1], title=title)))
+    return found
 
 
 def changed_maps(change: RecordDiff, old: Layouts, new: Layouts) -> tuple[LineMap, ...]:

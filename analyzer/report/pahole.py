@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
+from types import MappingProxyType
 
 from linesmith.analyzer.layouts.alignment import inferred_alignments, inferred_packed, inferred_record_alignment
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.gaps import Gaps, gaps, inner_padding, lines
+from linesmith.analyzer.layouts.leaves import flatten
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, Member, RecordKind
 
 TAB = 8
@@ -23,6 +25,8 @@ MOST_LEVELS = 64
 # What stands behind a member that begins at this byte of the record; there is one for each record.
 MemberNotes = Callable[[int, Member], str]
 LayoutNotes = Callable[[Layout], MemberNotes]
+# A line, and the number of the outermost record's member that it shows: none of heads, trailers, boundaries of lines.
+Row = tuple[int | None, str]
 
 
 def no_notes(_layout: Layout) -> MemberNotes:
@@ -65,46 +69,36 @@ class Rendering:
 
     def text(self, layout: Layout) -> str:
         """The record as text that ends in a newline."""
+        return "".join(f"{line}\n" for _, line in self.rows(layout))
+
+    def rows(self, layout: Layout) -> Iterator[Row]:
+        """The lines of the record, each with the number of the member that it shows."""
         self.left = MOST_WRITTEN_OUT
-        return "\n".join([*self._record(layout), ""])
+        is_union = layout.kind is RecordKind.UNION
+        width = (UNION_WIDTH if is_union else STRUCT_WIDTH) + (EXPANDED_WIDTH if self.expand else 0)
+        body = list(self._members(layout, _Frame(1, TYPE_WIDTH, width, self.notes(layout)), _Boundaries()))
+        yield None, f"{layout.title} {{"
+        yield from body
+        if not is_union:
+            yield from [] if body and not body[-1][1] else [(None, "")]
+            yield from ((None, f"\t{line}") for line in trailer(layout, self.layouts))
+        yield None, f"}}{attributes(layout)};"
 
-    def _record(self, layout: Layout) -> Iterator[str]:
-        yield f"{layout.title} {{"
-        more, notes = EXPANDED_WIDTH if self.expand else 0, self.notes(layout)
+    def _members(self, layout: Layout, frame: _Frame, boundaries: _Boundaries) -> Iterator[Row]:
+        """The members; those of a union begin on the line the union begins on, and so does what follows."""
         if layout.kind is RecordKind.UNION:
-            yield from self._alternatives(layout, _Frame(1, TYPE_WIDTH, UNION_WIDTH + more, notes), _Boundaries())
-        else:
-            body = list(self._members(layout, _Frame(1, TYPE_WIDTH, STRUCT_WIDTH + more, notes), _Boundaries()))
-            yield from body if body and not body[-1] else [*body, ""]
-            yield from (f"\t{line}" for line in trailer(layout, self.layouts))
-        yield f"}}{attributes(layout)};"
-
-    def _members(self, layout: Layout, frame: _Frame, boundaries: _Boundaries) -> Iterator[str]:
+            for index, member in enumerate(layout.members):
+                yield from ((index, line) for line in self._member(member, frame, _Boundaries(boundaries.current)))
+            return
         remarks = Remarks(layout, self.layouts, frame.type_width)
         blank = True
         for index, member in enumerate(layout.members):
-            before = remarks.before(index)
-            if before:
-                yield from self._block(before, frame, blank)
-            for line in boundaries.crossed(frame.base + member.offset):
-                yield frame.line(line)
-            yield from self._member(member, frame, boundaries)
-            after = remarks.after(index)
-            if after:
-                yield from self._block(after, frame, False)
+            yield from ((index - 1, line) for line in _block(remarks.before(index), frame, blank))
+            yield from ((None, frame.line(line)) for line in boundaries.crossed(frame.base + member.offset))
+            yield from ((index, line) for line in self._member(member, frame, boundaries))
+            after = list(_block(remarks.after(index), frame, False))
+            yield from ((index, line) for line in after)
             blank = bool(after)
-
-    def _block(self, remarks: list[str], frame: _Frame, blank: bool) -> Iterator[str]:
-        """Remarks between empty lines; ``blank`` tells that an empty line has just been written."""
-        if not blank:
-            yield ""
-        yield from map(frame.line, remarks)
-        yield ""
-
-    def _alternatives(self, layout: Layout, frame: _Frame, boundaries: _Boundaries) -> Iterator[str]:
-        """Members of a union: each begins on the line the union begins on, and so does what follows."""
-        for member in layout.members:
-            yield from self._member(member, frame, _Boundaries(boundaries.current))
 
     def _member(self, member: Member, frame: _Frame, boundaries: _Boundaries) -> Iterator[str]:
         inner = self._written_out(member, frame)
@@ -118,8 +112,7 @@ class Rendering:
             tag = "" if inner.typedef else f" {inner.name}"
             opening = f"/* typedef {member.type} */ {inner.kind.value}{tag}".rstrip()
         yield frame.line(f"{opening} {{")
-        body = self._alternatives if inner.kind is RecordKind.UNION else self._members
-        written = list(body(inner, frame.deeper(member.offset), boundaries))
+        written = [line for _, line in self._members(inner, frame.deeper(member.offset), boundaries)]
         yield from written if not written or written[-1] else written[:-1]
         # pahole pads neither arrays nor a record's own alignment.
         own = "" if inner.kind is RecordKind.UNION else attributes(inner)
@@ -135,6 +128,14 @@ class Rendering:
             return None
         self.left -= 1 + len(layout.members)
         return layout
+
+
+def _block(remarks: list[str], frame: _Frame, blank: bool) -> Iterator[str]:
+    """Remarks between empty lines; ``blank`` tells that an empty line has just been written."""
+    if remarks:
+        yield from [] if blank else [""]
+        yield from map(frame.line, remarks)
+        yield ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,3 +336,47 @@ def _inferred(layout: Layout) -> Iterator[str]:
     texts = [f"{name} {alignment}" for name, alignment in found] + ([f"the whole {whole}"] if whole else [])
     if texts:
         yield f"/* inferred alignments: {', '.join(texts)} */"
+
+
+# The part of a layout that matters to a change: some members, their neighbours, their lines.
+
+_ELLIPSIS, _REMARK, _BOUNDARY = "          ...", "/* XXX ", "/* --- cacheline"
+
+
+def excerpt(
+    layout: Layout,
+    layouts: Layouts,
+    shown: frozenset[str],
+    marked: frozenset[str],
+    heat: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[str]:
+    """Lines of the layout with the members ``shown`` and their neighbours; those ``marked`` begin with ``>``.
+
+    What is left out in between is one line with an ellipsis, and so is a boundary before none of them. ``heat`` stands
+    behind the members it names.
+    """
+    rendering = Rendering(layouts, notes=lambda _layout: lambda _offset, member: heat.get(member.name, ""))
+    near = {index + step for index in _indices(layout, shown, layouts) for step in (-1, 0, 1)}
+    flagged = set(_indices(layout, marked, layouts))
+    waiting: list[str] = []
+    for index, line in rendering.rows(layout):
+        text = f"{'>' if index in flagged and line and _REMARK not in line else ' '} {line}".expandtabs(TAB).rstrip()
+        if index is None and _BOUNDARY in line:
+            waiting = [*([_ELLIPSIS] if waiting else []), text]
+        elif index is not None and index not in near:
+            waiting += [_ELLIPSIS] if waiting[-1:] != [_ELLIPSIS] else []
+        else:
+            yield from waiting if index is not None else [_ELLIPSIS] * bool(waiting)
+            yield text
+            waiting = []
+
+
+def _indices(layout: Layout, names: frozenset[str], layouts: Layouts) -> Iterator[int]:
+    """The members with one of the names, or with one inside that has it where they are anonymous."""
+    for index, member in enumerate(layout.members):
+        inside = {member.name}
+        if not member.name and member.record is not None:
+            leaves = flatten(layouts.by_id(member.record), layouts)
+            inside = {leaf.path.partition(".")[0].partition("[")[0] for leaf in leaves}
+        if inside & names:
+            yield index

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Sentences, lists and tables in lines of a given width; C code and names are as wide as they are.
 
-A table has columns as wide as their widest cell (``widest``, ``in_columns``), or one format for its head and its rows;
-a last cell that is too long goes on below itself (``row``), or any one that is flexible (``flexible_table``). Imports
-nothing that takes time, for every command prints.
+A table has columns as wide as their widest cell (``widest``, ``in_columns``); a last cell that is too long goes on
+below itself (``table_rows``), or any one that is flexible (``flexible_table``). Imports nothing that takes time, for
+every command prints.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from unicodedata import combining, east_asian_width
 
 from linesmith.analyzer.base.cxx_names import with_cxx_names
@@ -78,6 +79,40 @@ def in_columns(cells: Sequence[str], widths: Sequence[int], sides: str = "", gap
     return gap.join(f"{cell:{side}{width}}" for cell, width, side in placed)
 
 
+def labelled(label: str, rows: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The rows, the first with the label."""
+    for place, one in enumerate(rows):
+        yield "" if place else label, one
+
+
+def label_rows(rows: Iterable[tuple[str, str]], width: int, columns: int = WIDTH) -> list[str]:
+    """Rows behind their labels, which take ``width`` columns behind an indent of two."""
+    return [prose(text, f"  {label:<{width}}", " " * (width + 2), columns) for label, text in rows]
+
+
+def shell_rows(label: str, words: Iterable[str], columns: int = WIDTH) -> list[str]:
+    """A command behind its label, in lines that a shell joins; an option stays with its value."""
+    parts: list[str] = []
+    for word in map(shlex.quote, words):
+        if parts and parts[-1].startswith("--") and not word.startswith("-"):
+            parts[-1] += f" {word}"
+        else:
+            parts.append(word)
+    rows = [label]
+    for word in parts:
+        if len(rows[-1]) + len(word) + 3 > columns:
+            rows[-1] += " \\"
+            rows.append(" " * (len(label) + 1))
+        rows[-1] += f" {word}"
+    return rows
+
+
+def table_rows(table: Sequence[Sequence[str]], sides: str, columns: int = WIDTH) -> list[str]:
+    """An indented table: of each row the last cell goes on below itself, the others stand at their ``sides``."""
+    *widths, _ = widest(table)
+    return [row(f"  {in_columns(cells[:-1], widths, sides)}  ", cells[-1], columns) for cells in table]
+
+
 def flexible_table(table: Sequence[Sequence[str]], at: int, sides: str, columns: int = WIDTH) -> list[str]:
     """A table whose column ``at`` takes what the others leave: its cells go on below themselves, on one line more.
 
@@ -110,6 +145,11 @@ def _room(table: Sequence[Sequence[str]], filled: Sequence[int], at: int, column
 def counted(count: int, thing: str) -> str:
     """``1 line``, ``2,000 lines``, ``2 accesses``."""
     return f"{count:,} {thing}" + ("" if count == 1 else "es" if thing.endswith("s") else "s")
+
+
+def first_of(rows: Sequence[str], most: int) -> list[str]:
+    """The first rows, and how many more there are."""
+    return [*rows[:most], *([f"and {len(rows) - most:,} more"] if len(rows) > most else [])]
 
 
 def runs(numbers: Sequence[int]) -> str:

@@ -35,8 +35,6 @@ HEAD = ("", "record", "share of\n{0}", "what to do", "name", "saves of {1}\n(80%
 NO_MEMBERS = "is a variable without members"
 ALONE = "a lone variable"
 
-Table = list[tuple[str, ...]]
-
 
 @dataclass(frozen=True, slots=True)
 class RecordChange:
@@ -101,14 +99,13 @@ def record_answers(suggested: Suggested) -> tuple[RecordAnswer, ...]:
         lines = tuple(proposed[one.rank] for one in found if one.rank in proposed)
         ones = [one for line in lines for one in numbered.get(line.finding.rank, ()) if one.candidate.recommended]
         advice = (one for line in lines for one in line.advice)
-        changes = (*map(_of_layout, ones), *(_of_structure(one, suggested) for one in advice))
+        changes = (
+            *(RecordChange(short_change(one.candidate), saved(one.candidate.judgement), numbered=one) for one in ones),
+            *(_of_structure(one, suggested) for one in advice),
+        )
         reason = "" if changes else _reason(record, lines, shares[record])
         answers.append(RecordAnswer(rank, record, shares[record], tuple(found), lines, changes, reason))
     return tuple(answers)
-
-
-def _of_layout(one: Numbered) -> RecordChange:
-    return RecordChange(short_change(one.candidate), saved(one.candidate.judgement), numbered=one)
 
 
 def _of_structure(one: StructuralAdvice, suggested: Suggested) -> RecordChange:
@@ -159,13 +156,9 @@ def reason_of(line: Proposed) -> str:
 
 def explained(answers: Sequence[RecordAnswer]) -> RecordAnswer | None:
     """The one whose change saves most: of those with a layout, else with a structure that was replayed, else any."""
-    changed = [one for one in answers if one.changes]
-
-    def saving_most(one: RecordAnswer) -> tuple[bool, float]:
-        first = one.changes[0]
-        return first.numbered is not None, first.saves.share if first.saves else -1.0
-
-    return max(changed, key=saving_most, default=None)
+    ranked = [(one.changes[0], one) for one in answers if one.changes]
+    ranked.sort(key=lambda pair: (pair[0].numbered is None, -pair[0].saves.share if pair[0].saves else 1.0))
+    return ranked[0][1] if ranked else None
 
 
 def shown_answers(answers: Sequence[RecordAnswer]) -> list[RecordAnswer]:
@@ -179,16 +172,6 @@ def shown_answers(answers: Sequence[RecordAnswer]) -> list[RecordAnswer]:
     return [replace(one, rank=number) for number, one in enumerate(shown, 1)]
 
 
-def answers_table(suggested: Suggested, answers: Sequence[RecordAnswer], shown: Sequence[RecordAnswer]) -> Table:
-    """The cells of a row for each record that is ``shown``; the others of the profile together in the last one."""
-    table = [cells for one in shown for cells in rows_of(one)]
-    share = 1 - sum(one.share for one in shown)
-    if share >= LEAST_REST and not suggested.narrowed_to:
-        parts = "; ".join(_rest(suggested, answers, {one.record for one in shown}, share))
-        table.append(("", "the rest", f"{share:.1%}", f"{parts}; see `linesmith hot`", *("" for _ in HEAD[4:])))
-    return table
-
-
 def table_head(suggested: Suggested) -> tuple[str, ...]:
     """The heads of the columns, some in two lines, with what is counted."""
     simulated = suggested.trace or any(one.simulated for one in suggested.findings)
@@ -199,8 +182,15 @@ def table_head(suggested: Suggested) -> tuple[str, ...]:
 def answers_text(
     suggested: Suggested, answers: Sequence[RecordAnswer], shown: Sequence[RecordAnswer], columns: int
 ) -> list[str]:
-    """The table as text; where no record has a cell of a column, its head is left out as well."""
-    table = answers_table(suggested, answers, shown)
+    """A row for each record that is ``shown``, the others of the profile together in the last one.
+
+    Where no record has a cell of a column, its head is left out as well.
+    """
+    table = [cells for one in shown for cells in rows_of(one)]
+    share = 1 - sum(one.share for one in shown)
+    if share >= LEAST_REST and not suggested.narrowed_to:
+        parts = "; ".join(_rest(suggested, answers, {one.record for one in shown}, share))
+        table.append(("", "the rest", f"{share:.1%}", f"{parts}; see `linesmith hot`", *("" for _ in HEAD[4:])))
     used = [number < 4 or any(row[number] for row in table) for number in range(len(HEAD))]
     heads = [(one if there else "").partition("\n") for one, there in zip(table_head(suggested), used, strict=True)]
     rows = [[first for first, _, _ in heads], [second for _, _, second in heads], *table]

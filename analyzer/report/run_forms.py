@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A run's result in other forms: JSON, Markdown, against another run, as samples, and as evidence for a commit message.
+"""A run's result as JSON, and as evidence for a commit message.
 
 In JSON (docs/json.md) nothing is left out; changes, costs, spreads and floors are shares of the baseline,
 times are wall seconds.
@@ -7,16 +7,16 @@ times are wall seconds.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from textwrap import wrap
 
 import msgspec
 
 from linesmith.analyzer.base.text import WIDTH, paragraph
-from linesmith.analyzer.model import SIMULATED, Comparison, FailureKind, Result, Sample
-from linesmith.analyzer.report.figures import (
+from linesmith.analyzer.model import Comparison, FailureKind, Result
+from linesmith.analyzer.report.json_text import json_text
+from linesmith.analyzer.report.run import (
     emulated,
     equal_builds,
     interval,
@@ -27,15 +27,6 @@ from linesmith.analyzer.report.figures import (
     signed,
     unchecked,
 )
-from linesmith.analyzer.report.json_text import json_text
-from linesmith.analyzer.report.run import (
-    EXPLORED,
-    confirmed_title,
-    decisive,
-    effort,
-    markdown_table,
-    verdict_rows,
-)
 
 SCHEMA_VERSION = 1
 
@@ -45,111 +36,15 @@ def render_json(result: Result) -> str:
 
     Bytes of a file name or a log that are no UTF-8 are spelled out in hexadecimal: JSON has no other place for them.
     """
-    document = {"schema": SCHEMA_VERSION, "result": result}
-    try:
-        return json_text(document)
-    except UnicodeEncodeError:
-        return json_text(_legible(msgspec.to_builtins(document)))
+    return json_text(_legible(msgspec.to_builtins({"schema": SCHEMA_VERSION, "result": result})))
 
 
 def _legible(value: object) -> object:
-    """The same with the bytes that are no text spelled out."""
     if isinstance(value, str):
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     if isinstance(value, (list, tuple)):
         return [_legible(one) for one in value]
     return {key: _legible(one) for key, one in value.items()} if isinstance(value, dict) else value
-
-
-def render_markdown(result: Result) -> str:
-    """The verdict, the tables, and what was not checked, for a forge or a wiki."""
-    sections = [
-        f"# {result.title}",
-        "\n".join(f"- {row}" for row in verdict_rows(result)),
-        _titled("Remarks", "\n".join(f"- {remark}" for remark in result.remarks)),
-        _titled(confirmed_title(result).capitalize(), markdown_table(result.confirmed)),
-        _titled(EXPLORED.capitalize(), markdown_table(result.explored)),
-        _titled("Equal layouts compared", markdown_table(result.noise)),
-        _titled("Machines", "\n".join(f"- {name}: {value}" for name, value in merged(result.facts))),
-        _titled("Not checked", "\n".join(f"- {one}" for one in unchecked(result, decisive(result)))),
-        f"{effort(result)}.",
-    ]
-    return "\n\n".join(section for section in sections if section) + "\n"
-
-
-def _titled(title: str, text: str) -> str:
-    return f"## {title}\n\n{text}" if text else ""
-
-
-def render_two_runs(first: Result, second: Result) -> str:
-    """For each comparison that both runs made: the changes, whether they agree, and how the baselines stand.
-
-    The runs were not interleaved, so a baseline that differs is a difference of machine, tree or day, not of layout.
-    """
-    ours, theirs = (
-        {(one.variant, one.metric, one.threads, one.benchmark): one for one in decisive(run)} for run in (first, second)
-    )
-    rows: list[str] = []
-    for key, one in ours.items():
-        if key in theirs:
-            rows.append(f"{one.variant}, {one.name}, {scale(one)}: {_agreement(one, theirs[key])}")
-            for name, run in (("first", one), ("second", theirs[key])):
-                base = f"base {mean_and_spread(run.base)}"
-                rows.append(f"  {name:<6}  {signed(run.change):>8} ({interval(run)}), {run.verdict.value}; {base}")
-    rows = rows or ["the runs have no comparison in common"]
-    for name, these, those in (("first", ours, theirs), ("second", theirs, ours)):
-        if alone := [f"{one.variant} {one.name} ({scale(one)})" for key, one in these.items() if key not in those]:
-            rows.append(f"only in the {name}: {', '.join(alone)}")
-    return "\n".join([f"first:  {first.title}", f"second: {second.title}", "", *rows]) + "\n"
-
-
-def _agreement(one: Comparison, other: Comparison) -> str:
-    if one.high < other.low or other.high < one.low:
-        return "the runs contradict each other"
-    same = one.verdict == other.verdict
-    return f"both say {one.verdict.value}" if same else "the intervals agree, the verdicts are not the same"
-
-
-Matrix = dict[str, dict[str, list[float]]]
-
-
-def matrix(result: Result) -> Matrix:
-    """The fresh samples of each variant by metric, as ``exec-storm.ops_per_second``, in the order they were taken.
-
-    There are none before the confirmation.
-    A benchmark that ran with several numbers of threads has them in the name: ``exec-storm.8_threads.ops_per_second``.
-    """
-    fresh = [sample for sample in result.samples if sample.block in set(result.confirming)]
-    repeated = _repeated(fresh, result.baseline)
-    threads: defaultdict[str, set[int]] = defaultdict(set)
-    for sample in fresh:
-        threads[sample.benchmark].add(sample.threads)
-    found: Matrix = {}
-    for sample in sorted(fresh, key=lambda one: (one.block, one.position)):
-        if sample.benchmark == SIMULATED and (sample.variant, sample.block) in repeated:
-            continue
-        which = f".{sample.threads}_threads" if len(threads[sample.benchmark]) > 1 else ""
-        name = f"{sample.benchmark}{which}.{sample.metric}"
-        found.setdefault(sample.variant, {}).setdefault(name, []).append(sample.value)
-    return found
-
-
-def samples_json(result: Result) -> str:
-    """The matrix as indented JSON that ends in a newline."""
-    return json_text(matrix(result))
-
-
-def _repeated(samples: Iterable[Sample], baseline: str) -> set[tuple[str, int]]:
-    """The baseline in the simulated blocks of all variants but the one with the most blocks.
-
-    A seed gives one number, so what stands with another variant is the same recordings once more.
-    """
-    blocks: defaultdict[str, set[int]] = defaultdict(set)
-    for sample in samples:
-        if sample.benchmark == SIMULATED and sample.variant != baseline:
-            blocks[sample.variant].add(sample.block)
-    once = max(blocks.values(), key=len, default=set())
-    return {(baseline, block) for own in blocks.values() for block in own - once}
 
 
 # What was measured, for a commit message: at most 75 columns, and no claim beyond the verdict.
@@ -169,12 +64,16 @@ def evidence(result: Result, variant: str) -> str:
         failures = [one.failure for one in result.trials if one.variant == variant and one.failure is not None]
         met = next((one for one in failures if one.kind in _WHEN_MEASURED), None)
         return f"{paragraph(f'It failed when it was measured: {met.kind.value}: {met.reason}.')}\n" if met else ""
-    timed, simulated = [one for one in ones if not one.simulated], [one for one in ones if one.simulated]
-    title = _EMULATED if emulated(result.facts) else _TIMED
-    blocks = [*_table(title, timed), *_table(_SIMULATED, simulated), _method(result, ones, bool(confirmed))]
+    blocks = []
+    for title, rows in (
+        (_EMULATED if emulated(result.facts) else _TIMED, [one for one in ones if not one.simulated]),
+        (_SIMULATED, [one for one in ones if one.simulated]),
+    ):
+        blocks += [paragraph(title), "\n".join(_comparison_rows(rows))] if rows else []
+    blocks += [_method(result, ones, bool(confirmed)), _circumstances(result, variant)]
     unmeasured = "; ".join(unchecked(result, ones))
-    blocks += [_circumstances(result, variant), paragraph(f"Not measured: {unmeasured}.") if unmeasured else ""]
-    return "\n\n".join(block for block in blocks if block) + "\n"
+    blocks += [paragraph(f"Not measured: {unmeasured}.")] if unmeasured else []
+    return "\n\n".join(filter(None, blocks)) + "\n"
 
 
 # What happens to a variant that has been built.
@@ -193,12 +92,6 @@ _SIMULATED = (
     "Simulated, baseline against this patch; these are counts of an emulated machine with a model of private caches, "
     "no time of a real one:"
 )
-
-
-def _table(title: str, ones: Sequence[Comparison]) -> Iterator[str]:
-    if ones:
-        yield paragraph(title)
-        yield "\n".join(_comparison_rows(ones))
 
 
 def _comparison_rows(ones: Sequence[Comparison]) -> Iterator[str]:
@@ -220,7 +113,10 @@ def _row_wrapped(text: str, indent: str = "  ") -> list[str]:
 
 
 def _method(result: Result, ones: Sequence[Comparison], confirmed: bool) -> str:
-    blocks, runs = _range([one.blocks for one in ones]), _range([len(one.base) for one in ones])
+    blocks, runs = (
+        f"{min(counts)} to {max(counts)}" if min(counts) != max(counts) else f"{min(counts)}"
+        for counts in ([one.blocks for one in ones], [len(one.base) for one in ones])
+    )
     text = f"{runs} runs of each side in {blocks} interleaved blocks; bounds are of the ratio of means, by bootstrap."
     floor = max(one.floor for one in ones)
     if floor:
@@ -232,11 +128,6 @@ def _method(result: Result, ones: Sequence[Comparison], confirmed: bool) -> str:
     if not confirmed:
         text += " They are runs of the search itself; nothing was confirmed on fresh ones."
     return paragraph(text)
-
-
-def _range(counts: Sequence[int]) -> str:
-    low, high = min(counts), max(counts)
-    return str(low) if low == high else f"{low} to {high}"
 
 
 def _circumstances(result: Result, variant: str) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Slabs as text and as JSON: for each type its places, with stride, order, memory and phases."""
+"""Slabs as text and as JSON: for each type its places, with stride, order, memory and phases; other structures."""
 
 from __future__ import annotations
 
@@ -7,9 +7,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from linesmith.analyzer.base.text import listed
-from linesmith.analyzer.model import ElfIdentity, PhaseCount, SlabBasis, SlabGeometry, SlabMachine, SlabPlace
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.model import (
+    ElfIdentity,
+    PhaseCount,
+    SlabBasis,
+    SlabGeometry,
+    SlabMachine,
+    SlabPlace,
+    StructuralAdvice,
+)
 from linesmith.analyzer.report.json_text import Json, fields_of, json_text
-from linesmith.analyzer.report.prose import counted
+from linesmith.analyzer.report.prose import WIDTH, counted, prose
+from linesmith.analyzer.report.structure import advice_object, advice_rows
 from linesmith.analyzer.slab.allocation import bytes_for, pages_for
 from linesmith.analyzer.slab.starts import TypeSlabs, together
 
@@ -44,12 +54,6 @@ class SlabAnswer:
             return ()
         return (NO_KERNEL,)
 
-    @property
-    def all_measured(self) -> bool:
-        """Whether no number comes from the rules."""
-        places = [place for one in self.types for place in one.places]
-        return bool(places) and all(place.cache.basis is SlabBasis.MEASURED for place in places)
-
 
 def render_text(found: SlabAnswer) -> str:
     """Each type with a block for each place; a last line adds up what several types cost together."""
@@ -64,13 +68,13 @@ def render_text(found: SlabAnswer) -> str:
 
 def machine_row(found: SlabAnswer) -> str:
     """The machine of the rules, the one that was measured, or both."""
-    if found.all_measured:
-        return f"the machine that --slabinfo describes, pages of {found.machine.page_bytes} bytes"
-    measured = "; what is measured is of the machine that --slabinfo describes"
-    machine = found.machine
-    release = f"Linux {machine.release[0]}.{machine.release[1]}" + ("" if found.release_known else " (assumed)")
-    rules = f"{release}, {counted(machine.cpus, 'CPU')}, pages of {machine.page_bytes} bytes"
-    return rules + (measured if found.slabinfo else "")
+    machine, places = found.machine, [place for one in found.types for place in one.places]
+    pages = f"pages of {machine.page_bytes} bytes"
+    if places and all(place.cache.basis is SlabBasis.MEASURED for place in places):
+        return f"the machine that --slabinfo describes, {pages}"
+    release = f"Linux {machine.release[0]}.{machine.release[1]}{'' if found.release_known else ' (assumed)'}"
+    measured = "; what is measured is of the machine that --slabinfo describes" if found.slabinfo else ""
+    return f"{release}, {counted(machine.cpus, 'CPU')}, {pages}{measured}"
 
 
 def _type(one: TypeSlabs) -> Iterator[str]:
@@ -164,3 +168,38 @@ def _place_object(place: SlabPlace) -> Json:
         "bytes_per_100000": bytes_for(MEMORY_OF, geometry),
         **fields_of(place, "phases", "pair_phases"),
     }
+
+
+# What another structure would cost (docs/schema-structure.json).
+
+
+def render_structures(
+    advice: Sequence[StructuralAdvice],
+    layouts: Layouts,
+    base: SlabAnswer,
+    left_out: Sequence[str] = (),
+    columns: int = WIDTH,
+) -> str:
+    """What another structure would cost: the machine that memory is computed for, then each variant in full.
+
+    ``base`` is the answer without its types, ``left_out`` are members that the record was taken to lack.
+    """
+    heading = [machine_row(base), *base.cautions]
+    heading += [f"as in a configuration without {', '.join(left_out)}"] if left_out else []
+    head = (prose(one, then="  ", columns=columns) for one in heading)
+    blocks = ["\n".join(head), *("\n".join(advice_rows(one, layouts, columns)) for one in advice)]
+    return "\n\n".join(blocks) + "\n"
+
+
+def structures_json(advice: Sequence[StructuralAdvice], base: SlabAnswer, left_out: Sequence[str] = ()) -> str:
+    """The answer as one indented JSON document that ends in a newline; ``base`` is the answer without its types."""
+    return json_text(
+        {
+            "schema": SCHEMA_VERSION,
+            "elf": base.elf,
+            "machine": machine_object(base),
+            "without": left_out,
+            "cautions": base.cautions,
+            "advice": [advice_object(one) for one in advice],
+        }
+    )

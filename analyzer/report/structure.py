@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Accessor, Gain, Layout, MemoryUse, StructuralAdvice, StructureKind
-from linesmith.analyzer.report.json_text import Json, fields_of, json_text
-from linesmith.analyzer.report.layout import excerpt
-from linesmith.analyzer.report.prose import WIDTH, counted, prose
-from linesmith.analyzer.report.slab import SlabAnswer, machine_object, machine_row
+from linesmith.analyzer.report.json_text import Json, fields_of
+from linesmith.analyzer.report.pahole import excerpt
+from linesmith.analyzer.report.prose import WIDTH, counted, label_rows, labelled, prose
 
 LABEL = 12
 MOST_SAMPLED = 5
@@ -21,35 +20,14 @@ MOST_MEMBERS = 3
 
 def advice_rows(one: StructuralAdvice, layouts: Layouts, columns: int = WIDTH) -> Iterator[str]:
     """The advice in rows: its sentence, then labelled figures, notes, and the layout it leads to."""
-    yield from prose(f"{one.kind.value}: {one.sentence}", then="  ", columns=columns).splitlines()
+    yield prose(f"{one.kind.value}: {one.sentence}", then="  ", columns=columns)
     for label, rows in tables(one):
-        for place, row in enumerate(rows):
-            first = f"  {'' if place else label:<{LABEL}}"
-            yield from prose(row, first, " " * (LABEL + 4), columns).splitlines()
-    for note in one.notes:
-        yield from prose(note, "  - ", "    ", columns).splitlines()
+        yield from label_rows(labelled(label, rows), LABEL, columns)
+    yield from (prose(note, "  - ", "    ", columns) for note in one.notes)
     shown = frozenset(one.members)
     for layout in one.after:
         yield "  after:"
         yield from (f"  {row}".rstrip() for row in excerpt(layout, layouts, shown, shown))
-
-
-def render_text(
-    advice: Sequence[StructuralAdvice],
-    layouts: Layouts,
-    base: SlabAnswer,
-    left_out: Sequence[str] = (),
-    columns: int = WIDTH,
-) -> str:
-    """What another structure would cost: the machine that memory is computed for, then each variant in full.
-
-    ``base`` is the answer without its types, ``left_out`` are members that the record was taken to lack.
-    """
-    heading = [machine_row(base), *base.cautions]
-    heading += [f"as in a configuration without {', '.join(left_out)}"] if left_out else []
-    head = (prose(one, then="  ", columns=columns) for one in heading)
-    blocks = ["\n".join(head), *("\n".join(advice_rows(one, layouts, columns)) for one in advice)]
-    return "\n\n".join(blocks) + "\n"
 
 
 def tables(one: StructuralAdvice) -> Iterator[tuple[str, Sequence[str]]]:
@@ -126,22 +104,6 @@ def _sum(parts: Sequence[int]) -> str:
 
 
 # The same as JSON (docs/schema-structure.json): sizes in bytes, shares from -1 to 1, counts of samples or misses.
-
-SCHEMA_VERSION = 1
-
-
-def render_json(advice: Sequence[StructuralAdvice], base: SlabAnswer, left_out: Sequence[str] = ()) -> str:
-    """The answer as one indented JSON document that ends in a newline; ``base`` is the answer without its types."""
-    return json_text(
-        {
-            "schema": SCHEMA_VERSION,
-            "elf": base.elf,
-            "machine": machine_object(base),
-            "without": left_out,
-            "cautions": base.cautions,
-            "advice": [advice_object(one) for one in advice],
-        }
-    )
 
 
 def advice_object(one: StructuralAdvice) -> Json:

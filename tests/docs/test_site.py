@@ -59,15 +59,5 @@ def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
     assert [one for one in parser.addresses if "://" in one or one.startswith("//")] == []
 
 
-def test_what_the_menu_of_colours_looks_for_is_on_every_page(site: Path) -> None:
-    script = (site / "js" / "darkmode.js").read_text()
-    wanted = set(re.findall(r"getElementById\('([^']+)'\)", script))
-    assert "theme-menu" in wanted
-    lacking = {
-        page.name: {one for one in wanted if f'id="{one}"' not in page.read_text()} for page in site.rglob("*.html")
-    }
-    assert {name: ids for name, ids in lacking.items() if ids} == {}
-
-
 def test_the_site_has_no_program_that_made_it(site: Path) -> None:
     assert list(site.rglob("*.py")) == []

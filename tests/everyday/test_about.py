@@ -45,7 +45,7 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_command_has_the_short_name_of_the_environment(environment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(environment.parents[1])
-    assert install_command("png") == ".venv/bin/python -m pip install 'linesmith[png]'"
+    assert install_command("search") == ".venv/bin/python -m pip install 'linesmith[search]'"
     (environment / "pip").touch()
     for folder, name in (
         (environment.parents[1], ".venv/bin/pip"),
@@ -53,12 +53,12 @@ def test_the_command_has_the_short_name_of_the_environment(environment: Path, mo
         (Path("/"), f"'{environment}/pip'"),
     ):
         monkeypatch.chdir(folder)
-        assert install_command("png") == f"{name} install 'linesmith[png]'"
+        assert install_command("search") == f"{name} install 'linesmith[search]'"
 
 
 def test_outside_of_environments_it_is_that_of_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "prefix", sys.base_prefix)
-    assert install_command("png") == "pip install 'linesmith[png]'"
+    assert install_command("search") == "pip install 'linesmith[search]'"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

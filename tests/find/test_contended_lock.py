@@ -19,8 +19,7 @@ from linesmith.analyzer.access.store import read_accesses
 from linesmith.analyzer.attribution.lock import is_lock, takes_lock, waits_for_lock
 from linesmith.analyzer.layouts.dwarf import read_layouts, touched
 from linesmith.analyzer.model import Access, CacheLine, CallPath, ContendedLock, Finding, Outcome, Triage, TriageKind
-from linesmith.analyzer.report.findings import ProfileSection
-from linesmith.analyzer.report.hot_lines import render_lines
+from linesmith.analyzer.report.findings import ProfileSection, render_lines
 from linesmith.analyzer.sharing.contended_lock import name_locks
 
 

@@ -15,7 +15,7 @@ from linesmith_command import linesmith
 from profiles.c2c_text import LineSpec, ReportSpec, RowSpec, render
 
 from linesmith.analyzer.access.store import read_accesses
-from linesmith.analyzer.report.findings import place
+from linesmith.analyzer.report.findings import line_facts
 
 
 @cases("drifted")
@@ -23,7 +23,7 @@ def test_members_of_another_layout(case: Case, built: Built) -> None:
     elf = built("drifted.c")
     profile = profile_of(line_of(accesses(case.given["rows"])))
     (found,) = explained(elf, profile, accesses=read_accesses(elf).accesses)
-    check(case, facts(found) | {"where": place(found.objects[0], found)})
+    check(case, facts(found) | {"where": dict(line_facts(found))["object"]})
 
 
 def report(folder: Path, rows: str) -> Path:

@@ -123,7 +123,7 @@ def test_what_is_said_of_a_profile_steers_nobody(command: str, workplace: Path, 
         assert r"sess\u202e_index" in shown
 
 
-@pytest.mark.parametrize("form", ["map", "markdown", "svg"])
+@pytest.mark.parametrize("form", ["map", "svg"])
 def test_drawn_lines_steer_nobody(form: str, workplace: Path) -> None:
     done = linesmith("layout", workplace / "bench", BIDI, "--format", form)
     assert done.returncode == 0, done.stderr

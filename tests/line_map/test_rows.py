@@ -125,17 +125,25 @@ def test_an_object_that_is_aligned_now_starts_with_a_line() -> None:
     assert not any(cell.straddles for line in maps[1].lines for cell in line.cells if cell.path == "used")
 
 
-def test_two_maps_stand_side_by_side_where_there_is_room_and_only_what_moved_is_marked() -> None:
-    assert shown(150, *changed()) == drawn("""
-struct s: 80 bytes on 2 cache lines; before                                 struct s: 80 bytes on 2 cache lines; after, with the samples of before
-line 0       8       16      24      32      40      48      56             line 0       8       16      24      32      40      48      56
-   0 |a      |b      |c      |d      |e      |f      |g      |h      |         0 |>j     |a      |b      |c      |d      |e      |f      |g      |
-                                                                                 |.. w ..|       |       |       |       |       |       |       |
-   1 |i      |>j     |                                                         1 |h      |i      |
-100% |#100%r#|.. w ..|                                                      100% |       |#100%r#|
-heat (share of the contended samples): . touched, nobody waited, # 35% and more; r read, w written
+def test_two_maps_stand_below_each_other_and_only_what_moved_is_marked() -> None:
+    assert shown(80, *changed()) == drawn("""
+struct s: 80 bytes on 2 cache lines; before
+line 0       8       16      24      32      40      48      56
+   0 |a      |b      |c      |d      |e      |f      |g      |h      |
+   1 |i      |>j     |
+100% |#100%r#|.. w ..|
+
+struct s: 80 bytes on 2 cache lines; after, with the samples of before
+line 0       8       16      24      32      40      48      56
+   0 |>j     |a      |b      |c      |d      |e      |f      |g      |
+     |.. w ..|       |       |       |       |       |       |       |
+   1 |h      |i      |
+100% |       |#100%r#|
+
+heat (share of the contended samples): . touched, nobody waited, # 35% and more;
+  r read, w written
 > moved
-""")  # noqa: E501
+""")
 
 
 def test_names_that_steer_the_terminal_are_wide_or_very_long() -> None:

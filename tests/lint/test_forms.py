@@ -21,7 +21,7 @@ from violations_by_hand import HOSTILE, hostile_reports, report, violation
 from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.lint.rules.catalogue import page
 from linesmith.analyzer.model import Accepted, Figure, LintReport, Severity
-from linesmith.analyzer.report.lint_services import RENDERINGS
+from linesmith.analyzer.report.lint import RENDERINGS
 
 EXPECTED = Path(__file__).with_name("expected")
 DOCS = Path(__file__).resolve().parents[2] / "docs"

@@ -69,7 +69,7 @@ def test_a_full_disk_behind_standard_output_is_one_sentence(example: Path, words
 def test_a_profile_comes_from_standard_input(example: Path) -> None:
     done = linesmith("hot", "bench", "-", "--line", "0", cwd=example, stdin=(example / "bench.c2c").read_text())
     assert done.returncode == 0, done.stderr
-    assert "object   session_index" in done.stdout
+    assert "object    session_index" in done.stdout
 
 
 def test_the_name_of_a_profile_may_be_no_utf8(example: Path, tmp_path: Path) -> None:

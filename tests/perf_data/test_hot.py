@@ -44,7 +44,7 @@ def test_elements_of_a_global_array_and_objects_on_the_heap_are_named(server: Pa
     """And every sample ends in one outcome: 5,000 of memory, 300 of cycles, 200 of a guest, 22 that were lost."""
     done = linesmith("hot", server, data, "--full")
     assert done.returncode == 0, done.stderr
-    assert "memory   global per_thread[2]" in done.stdout
+    assert "memory    global per_thread[2]" in done.stdout
     assert "connection" in done.stdout
     assert "count_request" in done.stdout
     ended = " ".join(done.stdout.split()).partition("5,522 samples in = 5,522 out: ")[2]

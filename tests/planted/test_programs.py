@@ -80,7 +80,7 @@ def test_the_hottest_line_is_the_planted_one(profiles: Path, name: str) -> None:
     record, sentence = PLANTED[name]
     shown = linesmith("hot", profiles / f"{name}.run", profiles / f"{name}.profile", "--full").stdout
     hottest = shown.partition("\nline 2 ")[0]
-    assert f"  object   {record}, begins " in hottest
+    assert f"  object    {record}, begins " in hottest
     assert sentence in hottest
 
 

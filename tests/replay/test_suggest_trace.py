@@ -189,7 +189,7 @@ def test_a_lock_in_copies_is_replayed_as_the_best_case(example: Path, tmp_path: 
     said = text_of(example, *trace(tmp_path, LOCK_ALONE, (0, 1)), *words)
     rows = said[said.index("shard guard") :].splitlines()
     assert rows[0] == "shard guard of session_index: 2 copies, chosen by node"
-    assert rows[1].startswith("  saves       100% of the misses of the profile (80%")
+    assert rows[1].startswith("  saves     100% of the misses of the profile (80%")
     assert rows[-2].startswith("  - The best case: every access goes to one copy")
     copies = ("--type", "session_index", "--shard", "guard,count", "--ways", "4", "--by", "cpu")
     document = json_of(example, *trace(tmp_path, CONFLICT), *copies)

@@ -12,24 +12,20 @@ import msgspec
 import pytest
 from documented import obeys
 from finished_run import CONFIRMED, RUN
-from measured import compared, comparison, samples
+from measured import compared, comparison
 
 from linesmith.analyzer.model import (
-    SIMULATED,
     Better,
-    Build,
     Failure,
     FailureKind,
     Fidelity,
     Metric,
     Result,
-    Sample,
     Trial,
     VerdictKind,
 )
 from linesmith.analyzer.report.run import render_text
-from linesmith.analyzer.report.run_forms import evidence, render_json, render_markdown, render_two_runs
-from linesmith.analyzer.report.run_forms import samples_json as matrix_json
+from linesmith.analyzer.report.run_forms import evidence, render_json
 
 EXPECTED = Path(__file__).with_name("expected")
 COUNT = Metric("n", "", Better.LOWER)
@@ -41,9 +37,8 @@ WITH_OUTLIERS = [
 # Values of a side, and changes, that are rounded in their own ways; a spread needs two runs and a mean.
 SIDES = ((), (0.0, 0.0), (0.000012345,), (0.012345,), (999.949,), (1234567.8,), (2.5e12,))
 CHANGES = (0.00004, -0.00004, 0.012, -0.4321, 1e9 - 1, 0.0, 0.0)
-SECONDS = (0.0, 0.4, 99.0, 100.0, 7500.0)
 LATER_LOG = Failure(FailureKind.BUILD, "no such file; see run/logs/7/make.log", "logs/7/build.log")
-# All that is odd in tables: outliers, dots that show two modes, rows that decide nothing, rounded numbers.
+# All that is odd in tables: outliers, rows that decide nothing, rounded numbers.
 ODD = Result(
     title="odd things",
     baseline="baseline",
@@ -58,8 +53,6 @@ ODD = Result(
         compared(WITH_OUTLIERS),
         comparison(metric=Metric("cycles", "", Better.LOWER), only_shown=True),
         comparison(outliers=tuple(map(float, range(1, 10))), variant="a|b", guard=True, tolerance=0.02, threads=1),
-        replace(comparison(variant="two modes"), base=(1.0, 1.0, 2.0), head=(1.0, 2.0, 2.0, 2.0, 2.0)),
-        replace(comparison(variant="equal runs"), base=(1.0,), head=(1.0,)),
         replace(
             comparison(variant="v1"), verdict=VerdictKind.UNDECIDED, reason="3 blocks with numbers, and 4 are needed"
         ),
@@ -74,9 +67,7 @@ ODD = Result(
     ),
     best="v1",
     advice=("about 2 more blocks",),
-    # A program has no configuration, and a build may be reused, which takes no time.
-    builds=tuple(Build(f"v{number}", f"{number:064}", time, "gcc", "") for number, time in enumerate(SECONDS, 1)),
-    patches=tuple((f"v{number}", f"patches/v{number}.patch") for number in (1, 2, 3)),
+    seconds=7500.0,
     # What machines say again and again is said once, and loads column by column.
     facts=(
         *(("cpus", "8"), ("cpus", "8"), ("seconds", "10.4"), ("seconds", "14")),
@@ -96,10 +87,9 @@ def sections(result: Result) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("name", "run"), [("run", RUN), ("odd", ODD), ("cut-off", Result("exec storm", "baseline", (), seconds=12.0))]
 )
-def test_a_whole_run_as_text_and_as_markdown(name: str, run: Result) -> None:
+def test_a_whole_run_as_text(name: str, run: Result) -> None:
     """The verdict comes first, then what it rests on, and last what was not checked; one cut off claims nothing."""
     assert render_text(run) == (EXPECTED / f"{name}.txt").read_text()
-    assert render_markdown(run) == (EXPECTED / f"{name}.md").read_text()
 
 
 @pytest.mark.parametrize("run", [RUN, ODD, Result("empty", "baseline", ())])
@@ -145,7 +135,6 @@ def test_patches_of_the_user_are_compared_and_not_chosen() -> None:
     given = replace(RUN, trials=(Trial(1, "moved", (), Fidelity.BENCHMARK, (), 0.95, 0.01),))
     assert list(sections(given))[2] == "compared"
     assert render_text(given).splitlines()[1] == "1 trial, 67 min, finished"
-    assert "- next: more blocks\n" in render_markdown(replace(RUN, advice=("more blocks",)))
 
 
 def test_layouts_that_were_only_estimated_are_counted_and_a_point_on_two_rungs_once() -> None:
@@ -168,46 +157,6 @@ def test_what_was_explored_only_leaves_much_unchecked() -> None:
         "  other workloads: there was no guard benchmark",
         "  the rest of the plan: the run has not come to its end",
     ]
-
-
-def matrix(result: Result) -> dict[str, dict[str, list[float]]]:
-    return dict(json.loads(matrix_json(result)))
-
-
-def test_the_matrix_has_the_fresh_samples_of_each_variant_by_metric_threads_and_order() -> None:
-    assert matrix(RUN) == {
-        "baseline": {"exec-storm.seconds": [1.0, 1.5]},
-        "moved": {"exec-storm.seconds": [0.9, 0.8]},
-    }
-    eight = samples([((5.0,), (4.0,))], threads=8)
-    found = matrix(replace(RUN, samples=(*RUN.samples, *eight)))
-    assert found["moved"] == {"exec-storm.1_threads.seconds": [0.9, 0.8], "exec-storm.8_threads.seconds": [4.0]}
-    later = samples([((1.0,), (2.0,)), ((3.0,), (4.0,))])
-    assert matrix(replace(RUN, samples=later[::-1], confirming=(0, 1)))["baseline"] == {"exec-storm.seconds": [1, 3]}
-    assert matrix(replace(RUN, samples=later, confirming=(1,)))["moved"] == {"exec-storm.seconds": [4.0]}
-    assert matrix(replace(RUN, samples=later, confirming=())) == {}
-
-
-def test_a_recording_that_serves_two_variants_is_one_sample_of_the_matrix() -> None:
-    seeds = [("v1", 0, 7.0), ("v1", 1, 8.0), ("v2", 2, 7.0)]
-    both = [
-        Sample(variant, SIMULATED, "pair", 8, value, block, boot)
-        for head, block, base in seeds
-        for boot, (variant, value) in enumerate((("baseline", base), (head, 0.0)))
-    ]
-    assert matrix(replace(RUN, samples=tuple(both), confirming=(0, 1, 2))) == {
-        "baseline": {"simulated.pair": [7.0, 8.0]},
-        "v1": {"simulated.pair": [0.0, 0.0]},
-        "v2": {"simulated.pair": [0.0]},
-    }
-
-
-def test_two_runs_agree_or_contradict_each_other() -> None:
-    slower = replace(CONFIRMED[0], ratio=0.9, low=0.89, high=0.91, verdict=VerdictKind.WORSE)
-    unsure = replace(CONFIRMED[1], low=0.99, verdict=VerdictKind.NO_DIFFERENCE)
-    other = replace(RUN, title="another day", confirmed=(slower, unsure, CONFIRMED[2]))
-    assert render_two_runs(RUN, other) == (EXPECTED / "two-runs.txt").read_text()
-    assert "the runs have no comparison in common\n" in render_two_runs(RUN, Result("other", "baseline", ()))
 
 
 def test_every_variant_has_its_verdict_the_best_one_first() -> None:

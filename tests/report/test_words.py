@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from linesmith_command import LINESMITH
 
 from linesmith.analyzer.layouts.collection import LayoutTable
-from linesmith.analyzer.lint.rules import catalogue
 from linesmith.analyzer.model import (
     Access,
     Accessor,
@@ -43,11 +42,8 @@ from linesmith.analyzer.model import (
     TriageKind,
 )
 from linesmith.analyzer.report import structure
-from linesmith.analyzer.report.findings import ProfileSection
-from linesmith.analyzer.report.hot import render_table
-from linesmith.analyzer.report.hot_lines import render_lines
-from linesmith.analyzer.report.hot_words import members_that_meet, what_to_do
-from linesmith.analyzer.report.markdown import page_lines
+from linesmith.analyzer.report.findings import ProfileSection, render_lines
+from linesmith.analyzer.report.hot import members_that_meet, render_table, what_to_do
 from linesmith.analyzer.report.prose import fitted
 from linesmith.analyzer.sharing.findings import findings
 from linesmith.analyzer.sharing.records import RecordContention, RecordPair, contention_by_record
@@ -69,9 +65,9 @@ def test_figures_stay_below_their_titles_however_long_the_name_of_a_member() -> 
     shown = rows(replace(POOL, members=members))
     at = next(number for number, row in enumerate(shown) if row.startswith("  offset  member "))
     assert shown[at : at + 3] == [
-        "  offset  member                                reads   writes   share  functions",
-        "     0x0  lock                                      5        -    0.0%",
-        "     0x8  by_node.requests_that_had_to_wait         5        -    0.0%",
+        "  offset  member                             reads  writes  share  functions",
+        "     0x0  lock                                   5       -   0.0%",
+        "     0x8  by_node.requests_that_had_to_wait      5       -   0.0%",
     ]
 
 
@@ -162,6 +158,14 @@ def test_a_member_that_meets_is_called_as_the_code_calls_it(
     assert (members_that_meet(one), what_to_do(one)) == (told[0], advice)
 
 
+def test_many_records_with_long_names_are_one_screen() -> None:
+    met = [(f"a_member_with_a_long_name_{at}", "the_member_that_all_of_them_wait_for", 70) for at in range(9)]
+    many = [record(f"a_record_with_a_long_name_{at}", 0.04, 0.03, TriageKind.FALSE_SHARING, *met) for at in range(20)]
+    shown = render_table(many, ELF, ProfileSection(NOBODY, 1, 1), ("linesmith", "suggest", "program", "profile"))
+    assert len(shown.splitlines()) <= 60
+    assert sum(line.startswith("  4.0%    ≤ 3.0%") for line in shown.splitlines()) == 12
+
+
 def test_a_recording_without_contention_is_one_sentence() -> None:
     line = CacheLine(1, 0x1000, (), conflicts=(Conflict(0, 8, "take", 8, 8, "give", True, local=49),))
     counts = (("accesses", 2_310_000),)
@@ -201,7 +205,7 @@ def test_misses_of_a_recording_are_not_called_contended_accesses_and_one_load_is
     """Contended are those that found the line modified; a second reader behind the store finds it clean, and misses."""
     cost = LineCost(337, 40_000, removable=Bounds(327, 334), removable_cycles=Bounds(39_000, 39_800), exact=True)
     shown = rows(replace(POOL, cost=cost))
-    assert "  cost     40,000 cycles on misses after stores by other CPUs (counted with assumed latencies)" in shown
+    assert "  cost      40,000 cycles on misses after stores by other CPUs (counted with assumed latencies)" in shown
     assert any(row.startswith("  removable 327 to 334 of 337 misses after stores by other CPUs, ") for row in shown)
     one = rows(replace(POOL, contended=1, stores=1, cost=LineCost(1, 9)))
     assert any("all, 1 contended load, 1 store" in row for row in one)
@@ -218,15 +222,15 @@ KNOWN = LineObject("pool", 1, -48, 16, 0.97, Outcome.RESOLVED, 0.936, RIVAL)
         (
             KNOWN,
             [
-                "  object   pool, begins 48 bytes before the line (phase 16 of 64)",
-                "  resolved: 97% of the samples explained; runner-up ucounts (phase 40), confidence 93.6%",
+                "  object    pool, begins 48 bytes before the line (phase 16 of 64)",
+                "  evidence  resolved: 97% of the samples explained; runner-up ucounts (phase 40), confidence 93.6%",
             ],
         ),
         (
             replace(KNOWN, outcome=Outcome.CANNOT_TELL),
             [
-                "  object   not known; most like pool, begins 48 bytes before the line (phase 16 of 64)",
-                "  cannot tell: it explains 97% of the samples, and is ahead of ucounts (phase 40) by 93.6%",
+                "  object    not known; most like pool, begins 48 bytes before the line (phase 16 of 64)",
+                "  evidence  cannot tell: it explains 97% of the samples, and is ahead of ucounts (phase 40) by 93.6%",
             ],
         ),
     ],
@@ -312,7 +316,7 @@ def test_long_sentences_of_an_advice_are_broken_and_its_layout_marks_what_change
     wordy = StructuralAdvice(
         StructureKind.PULL_IN, "mapping", ("lock",), "word " * 60, notes=("note " * 60,), after=(after,)
     )
-    shown = list(structure.advice_rows(wordy, table(MAPPING, after)))
+    shown = "\n".join(structure.advice_rows(wordy, table(MAPPING, after))).splitlines()
     told = [row[:6] for row in shown if "word" in row or "note" in row]
     assert told == ["pull i", *["  word"] * 3, "  - no", *["    no"] * 3]
     assert max(len(row) for row in shown if "note" in row) <= 100
@@ -321,49 +325,10 @@ def test_long_sentences_of_an_advice_are_broken_and_its_layout_marks_what_change
     ]
 
 
-def page(text: str, columns: int = 80) -> list[str]:
-    """A page of Markdown as a terminal shows it."""
-    return [line.text for line in page_lines(text, columns)]
-
-
-@pytest.mark.parametrize(
-    ("text", "columns", "shown"),
-    [
-        (
-            "# `a-rule`\n\nIt says that\nmembers lie\napart.\n",
-            20,
-            ["a-rule", "", "  It says that", "  members lie apart."],
-        ),
-        (
-            "- one two\n  three\n- four\n1. five six\n",
-            11,
-            ["  - one two", "    three", "  - four", "  1. five", "     six"],
-        ),
-        (
-            f"Text:\n\n```c\n{'word ' * 30}\n   in # it\n```\n\n    typed in\n",
-            80,
-            ["  Text:", "", f"    {'word ' * 30}", "       in # it", "", "    typed in"],
-        ),
-        ("See [`group-left`](group-left.md), too.", 80, ["  See `group-left`, too."]),
-    ],
-    ids=["a paragraph is wrapped", "an entry of a list hangs", "code stays", "of a link its words are left"],
-)
-def test_a_page_is_wrapped_for_a_terminal(text: str, columns: int, shown: list[str]) -> None:
-    assert page(text, columns) == shown
-
-
-@pytest.mark.parametrize("name", [one.name for one in catalogue.RULES])
-def test_no_word_of_a_page_is_lost_and_no_markup_left(name: str) -> None:
-    shown = "\n".join(page(catalogue.page(name)))
-    plain = re.sub(r"^```.*\n|^#+ |\]\([^)]*\)|\[(?=`)", "", catalogue.page(name), flags=re.MULTILINE)
-    assert shown.replace("`", "").split() == plain.replace("`", "").split()
-    assert not re.search(r"^#|```|\]\(", shown, flags=re.MULTILINE)
-
-
-def test_headings_are_bold_on_a_terminal() -> None:
+def test_headings_of_a_rules_page_are_bold_on_a_terminal() -> None:
     command = ["script", "--quiet", "--command", f"{LINESMITH} explain alignment-lost", "/dev/null"]
     environment = {**os.environ, "TERM": "xterm", "NO_COLOR": ""}
     done = subprocess.run(
         command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
     )
-    assert done.stdout.startswith("\x1b[1malignment-lost\x1b[0m\n\n  A record")
+    assert re.match(r"\s*\x1b\[[\d;]*malignment-lost\x1b\[0m", done.stdout)

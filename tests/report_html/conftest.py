@@ -9,8 +9,11 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
+from linesmith_command import linesmith
+from profiles.c2c_text import LineSpec, ReportSpec, RowSpec, render
 from report_html.browser import Browser, browsing
-from tuning.project import SHORT, SYNTAX_ERROR, TOGETHER, benched, project, tuned
+from report_html.profiled import built
+from tuning.project import BRIEF, SYNTAX_ERROR, benched, project
 
 from linesmith.analyzer.model import Variant
 
@@ -78,18 +81,36 @@ def canary() -> Iterator[Canary]:
 
 @pytest.fixture(scope="session")
 def benched_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The run directory of a tiny program: one patch that helps, one that does not, one that does not compile."""
+    """The run directory of a tiny program with its profile: one patch that helps, and one that does not compile."""
     folder = project(tmp_path_factory.mktemp("project"))
     with (folder / "tree" / "queue.h").open("a") as header:
         header.write("struct pool { long used; struct queue queue; } pool;\n")
-    variants = [Variant("apart", (ALIGNED,)), Variant("together", (TOGETHER,)), Variant("broken", (SYNTAX_ERROR,))]
-    benched(folder / "tune.run", folder, variants)
+    variants = [Variant("apart", (ALIGNED,)), Variant("broken", (SYNTAX_ERROR,))]
+    benched(folder / "tune.run", folder, variants, BRIEF)
+    met = (RowSpec(at, (0, 500, 500, 0, 0), 16 + at, name, "queue", "", "u") for at, name in ((0, "push"), (8, "pull")))
+    (folder / "tune.run" / "profile").write_text(render(ReportSpec((LineSpec(0x1000, tuple(met)),))))
     return folder / "tune.run"
+
+
+def _page(folder: Path, *files: Path) -> Path:
+    done = linesmith("report", *files, "--html", folder / "out.html")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    return folder / "out.html"
 
 
 @pytest.fixture(scope="session")
-def tuned_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The run directory of a search on the same program, which was recorded for it."""
-    folder = project(tmp_path_factory.mktemp("tuned"))
-    tuned(folder / "tune.run", folder, SHORT)
-    return folder / "tune.run"
+def run_page(benched_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of that run."""
+    return _page(tmp_path_factory.mktemp("page"), benched_run)
+
+
+@pytest.fixture(scope="session")
+def example(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The example program and its profile."""
+    return built(tmp_path_factory.mktemp("example") / "demo")
+
+
+@pytest.fixture(scope="session")
+def profile_page(example: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of that profile."""
+    return _page(tmp_path_factory.mktemp("page"), *example)

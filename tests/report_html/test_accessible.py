@@ -11,9 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from linesmith_command import linesmith
 from report_html.browser import Browser
-from report_html.profiled import built
 
 # One browser and one pair of runs for all pages.
 pytestmark = pytest.mark.xdist_group("pages")
@@ -40,13 +38,9 @@ FOLDED = "[...document.querySelector('details').querySelectorAll('th, td, code, 
 MOST_LETTERS = 14
 
 
-@pytest.fixture(scope="module", params=["run", "profile"])
-def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, benched_run: Path) -> Path:
-    folder = tmp_path_factory.mktemp("page")
-    given = (benched_run,) if request.param == "run" else built(folder / "demo")
-    done = linesmith("report", *given, "--html", folder / "out.html")
-    assert (done.returncode, done.stderr) == (0, "")
-    return folder / "out.html"
+@pytest.fixture(scope="module", params=["run_page", "profile_page"])
+def page(request: pytest.FixtureRequest) -> Path:
+    return Path(request.getfixturevalue(request.param))
 
 
 def palettes() -> dict[str, dict[str, str]]:

@@ -15,7 +15,7 @@ from report_html.browser import Browser
 from report_html.conftest import Canary
 from report_html.profiled import renamed
 
-from linesmith.analyzer.report.html.pages import RunFiles, render_run
+from linesmith.analyzer.report.html.run_page import RunFiles, render_run
 
 # One browser and one pair of runs for all pages.
 pytestmark = pytest.mark.xdist_group("pages")

@@ -6,21 +6,16 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hand_made import meeting, scalar, struct, table
 from linesmith_command import linesmith
 from report_html.browser import Browser
-from report_html.profiled import built
 
-from linesmith.analyzer.layouts.gaps import lines
 from linesmith.analyzer.model import Candidate, ElfIdentity, Finding, Layout, Outcome, Profile, Residual
-from linesmith.analyzer.report.candidate import Proposed, Suggested
+from linesmith.analyzer.report.candidate import Suggested, meetings
 from linesmith.analyzer.report.findings import ProfileSection
-from linesmith.analyzer.report.html.candidate import meetings
-from linesmith.analyzer.report.html.pages import render_profile
-from linesmith.tuner.propose.candidates import answers
+from linesmith.analyzer.report.html.profile_page import render_profile
 
 # One browser and one pair of runs for all pages.
 pytestmark = pytest.mark.xdist_group("pages")
@@ -28,23 +23,10 @@ pytestmark = pytest.mark.xdist_group("pages")
 ELF = ElfIdentity("vmlinux", "0123abcd", "x86-64", "ET_EXEC", True, 8, True, False)
 
 
-@pytest.fixture(scope="module")
-def example(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    return built(tmp_path_factory.mktemp("example") / "demo")
-
-
-@pytest.fixture(scope="module")
-def page(example: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("page") / "out.html"
-    done = linesmith("report", *example, "--html", place)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    return place
-
-
 def test_the_page_goes_from_what_lies_on_a_line_to_what_to_do(
-    browser: Browser, example: tuple[Path, Path], page: Path
+    browser: Browser, example: tuple[Path, Path], profile_page: Path
 ) -> None:
-    browser.open(page.as_uri())
+    browser.open(profile_page.as_uri())
     assert browser.texts("h2") == ["Overview", "Line 0: struct session_index", "Not checked", "Samples"]
     (what,) = re.findall(r"^1  session_index: (.*), candidate qlkgp$", linesmith("suggest", *example).stdout, re.M)
     assert browser.texts("[aria-labelledby=overview] .words")[0] == what == "move guard behind name"
@@ -64,14 +46,14 @@ def test_the_page_goes_from_what_lies_on_a_line_to_what_to_do(
         *([], ["--trace"], ["--tree"], ["--configuration"], ["--slabinfo"]),
     ]
     # Where its files lie is not said.
-    assert str(example[0].parent) not in page.read_text()
+    assert str(example[0].parent) not in profile_page.read_text()
     assert browser.texts("h1")[0].endswith(": session_index")
     assert {"bench.c2c", "bench"} <= {text.partition(",")[0] for text in browser.texts("header dd")}
 
 
-def test_readers_writers_and_steps_have_cpus_nodes_and_shares(browser: Browser, page: Path) -> None:
+def test_readers_writers_and_steps_have_cpus_nodes_and_shares(browser: Browser, profile_page: Path) -> None:
     """Shares of the map are of the record and its lines, those of the table below of the line of the profile."""
-    browser.open(page.as_uri())
+    browser.open(profile_page.as_uri())
     cells = browser.value("[...document.querySelectorAll('details table tbody tr')].map(one => one.textContent)")
     assert any(re.search(r"root.*session_index_find on 7 CPUs of node 0: 1,388 reads", cell, re.S) for cell in cells)
     waits = browser.value("document.querySelector('[aria-label^=\"Who waits\"] tbody').innerText")
@@ -110,38 +92,13 @@ def test_what_does_not_fit_together_is_said(
     assert not (tmp_path / "out.html").exists()
 
 
-def compared(before: Layout, after: Layout, *pairs: Residual, steps: int = 1) -> Any:
-    """Where the pairs meet, as the section of a candidate tells and draws it."""
-    return meetings(Candidate("any", before, after, (), pairs, steps), table(before))
-
-
-def test_phases_are_drawn_as_they_are_counted() -> None:
-    """Eight bytes apart of each other, two members meet in seven of eight phases."""
-    layout = struct("pair", scalar("first"), scalar("between"), scalar("second"), scalar("rest", 40))
-    apart = struct("pair", scalar("first"), scalar("between"), scalar("rest", 40), scalar("second", 8))
-    (pair,) = compared(layout, apart, Residual("first", "second", 64, 6 / 8, 1 / 8), steps=lines(apart)).drawn
-    assert (pair.before.share, pair.after.share) == ("6 of 8 phases", "1 of 8 phases")
-    assert [sum(one.meet for one in side.drawings) for side in (pair.before, pair.after)] == [6, 1]
-    assert [one.phase for one in pair.before.drawings] == list(range(0, 64, 8))
-
-
-def test_all_pairs_are_told_and_the_heaviest_are_drawn_in_the_open() -> None:
+def test_pairs_meet_in_counted_phases_on_lines_of_each_size() -> None:
     layout = struct("four", *(scalar(name) for name in ("one", "two", "three", "four")), scalar("rest", 40))
-    names = [("one", "two"), ("one", "three"), ("two", "three")]
-    told = compared(layout, layout, *(Residual(*pair, size, 1.0, 0.0) for pair in names for size in (64, 128)), steps=2)
-    assert (told.sizes, [(row.first, row.second) for row in told.rows]) == ((64, 128), names)
-    assert told.rows[0].phases == (("always", "never"), ("always", "never"))
-    assert [(one.first, one.second, one.line_bytes) for one in told.drawn] == [(*pair, 64) for pair in names[:2]]
-    assert len(told.folded) == 4
-
-
-def test_every_part_of_a_phase_is_within_its_drawing() -> None:
-    layout = struct("pair", scalar("first", 100), scalar("second", 100))
-    (pair,) = compared(layout, layout, Residual("first", "second", 64, 1.0, 1.0), steps=lines(layout)).drawn
-    assert pair.before.drawings
-    for one in pair.before.drawings:
-        for bar in (*one.lines, *one.shared, one.first, one.second):
-            assert 0 <= bar.left < bar.left + bar.width <= 92.2
+    pairs = [("one", "two"), ("one", "three"), ("two", "three")]
+    left = (Residual(*pair, size, 1.0, part) for pair in pairs for size, part in ((64, 0.0), (128, 1 / 8)))
+    found = meetings(Candidate("any", layout, layout, (), tuple(left), 2))
+    assert (found.sizes, [(row.first, row.second) for row in found.rows]) == ((64, 128), pairs)
+    assert found.rows[0].phases == (("always", "never"), ("always", "2 of 16"))
 
 
 def rendered(layout: Layout, *found: Finding, title: str = "", sections: int = 1) -> str:
@@ -174,18 +131,3 @@ def test_a_page_is_named_by_its_file_and_not_by_the_words_above_the_report() -> 
     page = rendered(endless, meeting(endless, "first", "second"))
     assert f'<h2 id="line-0">Line 0: struct {endless.name[:192]}…</h2>' in page
     assert page.count(endless.name) == 2, "in the diagnosis and among the facts a name without end stands whole"
-
-
-@pytest.mark.study
-def test_sixty_lines_are_a_small_page() -> None:
-    """Each of another record, with candidates of its own."""
-    layouts = [struct(f"s{number}", *(scalar(f"member_{place}") for place in range(14))) for number in range(60)]
-    hot = [meeting(one, "member_3", "member_4") for one in layouts]
-    found = tuple(replace(one, rank=rank) for rank, one in enumerate(hot))
-    known = table(*layouts)
-    lines = tuple(Proposed(one.finding, one.candidates, refusal=one.refusal) for one in answers(found, known))
-    assert sum(len(one.candidates) for one in lines) >= 120
-    suggested = Suggested(ELF, "report.txt", known, lines, found)
-    page = render_profile(suggested, ProfileSection(Profile("report.txt", "", "hitm", ()), 1, 1), ())
-    assert page.count('<h2 id="line-') == 60
-    assert len(page) < 4_000_000

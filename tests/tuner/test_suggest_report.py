@@ -21,7 +21,6 @@ from linesmith.analyzer.model import (
     HolderChange,
     Move,
     MoveKind,
-    Optimality,
     PhaseProof,
     Residual,
     SlabBasis,
@@ -29,8 +28,8 @@ from linesmith.analyzer.model import (
     StructuralAdvice,
 )
 from linesmith.analyzer.report import suggest
-from linesmith.analyzer.report.candidate import Proposed, short_change
-from linesmith.analyzer.report.layout import excerpt, member_heat
+from linesmith.analyzer.report.candidate import Proposed, member_heat, short_change
+from linesmith.analyzer.report.pahole import excerpt
 from linesmith.analyzer.sharing.records import RecordContention, users_of
 from linesmith.tuner.propose.notes import IN_THE_SOURCE
 
@@ -256,16 +255,6 @@ def costing(*memory: tuple[Any, ...]) -> Candidate:
             id="a recorded run",
         ),
         pytest.param(
-            replace(moved(), optimality=Optimality(12, 12, proven=True)),
-            ["packing proven: no legal order of the members is predicted to cost less"],
-            id="a proof",
-        ),
-        pytest.param(
-            replace(moved(), optimality=Optimality(12, 9, proven=False)),
-            ["packing costs 12 as predicted; no legal order costs less than 9"],
-            id="a bound",
-        ),
-        pytest.param(
             costing((MEMORY, OTHER), (LARGER, OTHER)),
             [
                 "memory pool_cache: 32 -> 48 pages for 1,000 objects, 12.2 -> 18.8 MiB for 100,000",
@@ -278,7 +267,7 @@ def costing(*memory: tuple[Any, ...]) -> Candidate:
         pytest.param(
             replace(aligned(), holders=HOLDERS),
             [
-                "grows too struct node 128 -> 192 bytes, 32 -> 21 objects in 1 page of pool_cache",
+                "grows too struct node 128 -> 192 bytes, 32 in 1 page -> 21 in 1 page of pool_cache",
                 "struct link 128 -> 192 bytes, 32 in 1 page -> 42 in 2 pages of pool_cache",
                 "and 2 more records",
             ],
@@ -360,7 +349,7 @@ def test_heat_is_that_of_all_lines_of_the_record_with_the_most_contended_first()
 def test_an_excerpt_shows_an_anonymous_union_by_a_name_inside_it_and_leaves_lines_out() -> None:
     either = union("", scalar("x"), scalar("y"))
     layout = struct("s", scalar("a"), scalar("b"), held("", either), scalar("c"), scalar("d"))
-    rows = excerpt(layout, table(layout, either), frozenset({"y"}), frozenset({"y"}), {"y": "7 stores"})
+    rows = list(excerpt(layout, table(layout, either), frozenset({"y"}), frozenset({"y"}), {"y": "7 stores"}))
     assert [" ".join(row.split()) for row in rows[1:8]] == [
         "...",
         "type b; /* 8 8 */",
@@ -372,6 +361,6 @@ def test_an_excerpt_shows_an_anonymous_union_by_a_name_inside_it_and_leaves_line
     ]
     sizes = {"a": 8, "b": 64, "c": 128, "d": 128, "e": 64, "f": 8}
     layout = struct("s", *(scalar(name, size) for name, size in sizes.items()))
-    rows = excerpt(layout, table(layout), frozenset({"a", "f"}), frozenset())
+    rows = list(excerpt(layout, table(layout), frozenset({"a", "f"}), frozenset()))
     assert [row.split()[1][0] for row in rows if "type" in row] == ["a", "b", "e", "f"]
     assert rows[3:5] == ["          ...", "        /* --- cacheline 5 boundary (320 bytes) was 8 bytes ago --- */"]

@@ -21,7 +21,7 @@ _IGNORED = ".gitignore"
 _JOURNAL = "journal.sqlite"
 _FOLDERS = ("artifacts", "workers", "patches", "logs")
 # What only the plan it was made for can use.
-_OF_A_PLAN = ("profile", "profile.trace", "report.txt", "report.json", "matrix.json", "best.patch")
+_OF_A_PLAN = ("profile", "profile.trace", "report.txt", "report.json", "best.patch")
 _FOLDERS_OF_A_PLAN = ("patches", "recordings")
 
 
