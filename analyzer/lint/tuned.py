@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from linesmith.analyzer.layouts.alignment import asked_at_least
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.leaves import nameable
-from linesmith.analyzer.lint.regions import pads
+from linesmith.analyzer.lint.meetings import pads
 from linesmith.analyzer.model import CACHE_LINE_BYTES, DocumentedMember, GroupDoc, Layout, Member
 
 # Records of the kernel whose layouts were tuned although their debug information carries no mark of it.

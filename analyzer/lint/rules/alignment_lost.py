@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from linesmith.analyzer.layouts.alignment import AskedAlignment, asked_alignments, asked_at_least
 from linesmith.analyzer.layouts.leaves import nameable
-from linesmith.analyzer.lint.regions import listed
+from linesmith.analyzer.lint.meetings import listed
 from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule
 from linesmith.analyzer.lint.watched import inheritance_lost
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, Severity, Violation

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from linesmith.analyzer.layouts.leaves import Named
+from linesmith.analyzer.lint.meetings import MemberMeetings, listed, meeting_violation, meetings_of
 from linesmith.analyzer.lint.neighbours import WrittenNeighbour, new_neighbours
-from linesmith.analyzer.lint.regions import MemberMeetings, listed, meeting_violation, meetings_of
 from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule
 from linesmith.analyzer.model import Isolation, Severity, TypeIntent, Violation
 
