@@ -21,7 +21,6 @@ from linesmith.analyzer.lint.renames import Names, RecordsRenamed, Renamed, join
 from linesmith.analyzer.lint.rules.catalogue import RULES, LintedBuild, LintedRecord, RecordVersion, Rule, rule
 from linesmith.analyzer.model import (
     NO_INTENT,
-    GroupDoc,
     Intent,
     Layout,
     LintChoice,
@@ -44,8 +43,8 @@ _What = TypeVar("_What")
 class Linted:
     """What is looked at: the builds' names, their sides, and pairs of records whose layouts differ or are asked for.
 
-    ``compared`` and ``changed`` count records, as in ``LintReport``. ``facts`` and ``docs`` are what the source and its
-    documentation tell, by the record's name. ``remarks`` are whole sentences on what could not be judged, ``unjudged``
+    ``compared`` and ``changed`` count records, as in ``LintReport``. ``facts`` are what the source tells, by the
+    record's name. ``remarks`` are whole sentences on what could not be judged, ``unjudged``
     the files of a change that the deadline left out.
     """
 
@@ -57,7 +56,6 @@ class Linted:
     compared: int = 0
     changed: int = 0
     facts: Mapping[str, tuple[SourceFact, ...]] = field(default_factory=dict)
-    docs: Mapping[str, GroupDoc] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
     unjudged: tuple[str, ...] = ()
 
@@ -122,8 +120,7 @@ def _records(linted: Linted, policy: Policy) -> Iterator[LintedRecord]:
         tuned = f"has intents in {intents[0].place}" if intents else ""
         for version in (now, before):
             tuned = tuned or (policy.tuned(version.layout, version.layouts) if version else "")
-        facts, doc = linted.facts.get(new.name, ()), linted.docs.get(new.name)
-        yield LintedRecord(now, before, tuned, intents, facts, doc, linted.old)
+        yield LintedRecord(now, before, tuned, intents, linted.facts.get(new.name, ()), linted.old)
 
 
 def _stale_types(linted: Linted, policy: Policy, names: Sequence[Renamed]) -> Iterator[Violation]:
@@ -209,7 +206,7 @@ def _under(told: Sequence[tuple[str, Iterable[_What]]]) -> Iterator[tuple[_What,
 
 
 def enabled_rules(choices: Sequence[LintChoice], rules: Sequence[Rule] = RULES) -> tuple[Rule, ...]:
-    """The rules that are on: those of the default, and what ``linesmith.toml`` and then the command line choose.
+    """The rules that are on: all but what ``linesmith.toml`` and then the command line choose otherwise.
 
     Within one choice the more exact word wins: a rule's name over a pattern, a pattern over ``all``; ``ignore`` wins
     where both are alike. Raises ``RuleUnknown`` for a word that means no rule.
@@ -222,7 +219,7 @@ def enabled_rules(choices: Sequence[LintChoice], rules: Sequence[Rule] = RULES) 
 
 
 def _is_on(one: Rule, choices: Iterable[LintChoice]) -> bool:
-    on = one.default
+    on = True
     for choice in choices:
         wanted = max((_exactness(word, one.name) for word in choice.select), default=0)
         unwanted = max((_exactness(word, one.name) for word in choice.ignore), default=0)

@@ -55,7 +55,7 @@ _NAMES = {
         "Toucher"
     ),
     "lint": (
-        "Accepted DocumentedMember Figure GroupDoc Intent Isolation LintChoice LintReport MemberGroup NO_INTENT "
+        "Accepted Figure Intent Isolation LintChoice LintReport MemberGroup NO_INTENT "
         "Severity SizeBudget Suppression TypeIntent Violation"
     ),
     "measurement": (

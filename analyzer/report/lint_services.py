@@ -85,7 +85,7 @@ def _rule(name: str) -> Json:
         "shortDescription": {"text": f"{one.summary[0].upper()}{one.summary[1:]}."},
         "fullDescription": {"text": " ".join(text.split("\n\n")[1].split())},
         "help": {"text": f"linesmith explain {name}", "markdown": text},
-        "defaultConfiguration": {"level": _LEVELS[one.severity], "enabled": one.default},
+        "defaultConfiguration": {"level": _LEVELS[one.severity], "enabled": True},
     }
 
 

@@ -18,9 +18,9 @@ from linesmith.analyzer.base.errors import TreeError
 from linesmith.patches.revisions.git import Difference, Git, GitEntry
 from linesmith.patches.source.tree import source_bytes
 
-# What changes layouts, what says which are wanted, and what describes them.
+# What changes layouts, and what says which are wanted.
 _OF_INTEREST = re.compile(
-    r"(?:.*\.(?:h|c|inc|def|hh|S|tbl)|linesmith\.toml|Documentation/networking/net_cachelines/[^/]+\.rst)",
+    r"(?:.*\.(?:h|c|inc|def|hh|S|tbl)|linesmith\.toml)",
     re.DOTALL,
 )
 _PLAIN = re.compile(r"[\w.+,@%=~-]+(?:/[\w.+,@%=~-]+)*", re.ASCII)

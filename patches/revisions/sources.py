@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from linesmith.analyzer.base.deadline import Deadline
 from linesmith.analyzer.base.errors import CommandTimedOut, DeadlinePassed
@@ -14,8 +14,7 @@ from linesmith.analyzer.intent.check import symbols_in
 from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.lint.linting import Linted
 from linesmith.analyzer.lint.rules.catalogue import LintedBuild
-from linesmith.analyzer.lint.tuned import FOLDER, group_docs, unread_lines
-from linesmith.analyzer.model import GroupDoc, SourceFact
+from linesmith.analyzer.model import SourceFact
 from linesmith.analyzer.slab.allocation import Kernel
 from linesmith.analyzer.slab.caches import served_records
 from linesmith.patches.build.confinement import is_confinable
@@ -120,8 +119,7 @@ class _Compiler:
 class _TextFindings:
     """What the text of both versions says beside the records that were compiled."""
 
-    facts: Mapping[str, tuple[SourceFact, ...]]
-    docs: Mapping[str, GroupDoc]
+    facts: Mapping[str, tuple[SourceFact, ...]] = field(default_factory=dict)
     gone: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
@@ -147,7 +145,7 @@ def sources(
         further = _holders(compiler, records, files, environment)
     records = joined((*shown.records, *further.records), requested)
     unjudged = shown.unjudged or further.unjudged
-    text = _TextFindings({}, {})
+    text = _TextFindings()
     try:
         with recipe.deadline.running():
             text = _text(versions, records, requested, progress)
@@ -167,7 +165,6 @@ def sources(
         records.compared,
         records.changed,
         text.facts,
-        text.docs,
         (*versions.remarks, *_left(unjudged, recipe.deadline), *remarks, *text.remarks, *_limits(here, environment)),
         tuple(dict.fromkeys(unjudged)),
     )
@@ -177,10 +174,8 @@ def sources(
 
 def _text(versions: Versions, records: JoinedRecords, requested: Collection[str], progress: Progress) -> _TextFindings:
     found = initialised(versions, records.pairs, progress)
-    texts = _documents(versions)
     removed = removed_aligned_records(versions.changes, {*requested, *records.renamed})
-    remarks = (*found.remarks, *unread_lines(texts), *removed)
-    return _TextFindings(found.facts, group_docs(texts), removed_records(versions, requested), remarks)
+    return _TextFindings(found.facts, removed_records(versions, requested), (*found.remarks, *removed))
 
 
 def _left(files: Sequence[str], deadline: Deadline) -> Iterator[str]:
@@ -240,12 +235,3 @@ def _limits(files: Sequence[Counterpart], environment: Environment | None) -> It
     if files and not is_confinable():
         yield "the compiler was not confined, because this system has no Landlock: it could read any file"
     yield from environment.build.remarks if environment else ()
-
-
-def _documents(versions: Versions) -> dict[str, str]:
-    """The files with tables of groups as the second version has them."""
-    folder = versions.root / FOLDER
-    kept = [f"{FOLDER}/{one.name}" for one in folder.glob("*.rst")] if folder.is_dir() else []
-    files = {*kept, *(one.file for one in versions.changes if one.file.startswith(f"{FOLDER}/"))}
-    texts = {file: text for file in files if (text := versions.now(file)) is not None}
-    return {file: text.decode("utf-8", "replace") for file, text in texts.items()}

@@ -31,7 +31,6 @@ from linesmith.patches.revisions.paths import is_of_interest, is_of_the_build, p
 
 MOST_BYTES = 8 << 20
 MOST_FILES = 20_000
-_NO_CODE = (".rst", ".toml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +185,7 @@ class Overlays:
         """``root`` is an empty folder, which is there for as long as this is used."""
         self._root = root
         self._contents = tuple(
-            {file: text for file, text in side.items() if not file.endswith(_NO_CODE)}
+            {file: text for file, text in side.items() if not file.endswith(".toml")}
             for side in (versions.before, versions.after)
         )
         self._lock = Lock()

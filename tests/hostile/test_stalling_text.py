@@ -17,7 +17,7 @@ from hostile.limited import limited
 from linesmith_command import linesmith
 from lint_commits import repository
 from patch_cases import layout, write_files
-from stalling_shapes import C_SHAPES, JSON_SHAPES, KCONFIG_SHAPES, MAIL_SHAPES, TABLE_SHAPES, TOML_SHAPES, Shape
+from stalling_shapes import C_SHAPES, JSON_SHAPES, KCONFIG_SHAPES, MAIL_SHAPES, TOML_SHAPES, Shape
 
 from linesmith.analyzer.base.errors import DeclarationNotFound
 from linesmith.patches.source.declaration import declaration, included
@@ -66,7 +66,6 @@ OTHER_FILES = [
     ("compile_commands.json", JSON_SHAPES["a deep list"]),
     ("baseline.json", JSON_SHAPES["a deep list"]),
     (".config", KCONFIG_SHAPES["'CONFIG_'"]),
-    ("Documentation/networking/net_cachelines/tcp_sock.rst", TABLE_SHAPES["a ruler"]),
     ("change.patch", MAIL_SHAPES["names of parts"]),
     ("change.patch", MAIL_SHAPES[repr("Subject: [\n")]),
 ]
