@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from linesmith.analyzer.attribution.by_object import lines_apart, object_totals
-from linesmith.analyzer.base.cxx_names import with_cxx_names
-from linesmith.analyzer.base.text import listed
+from linesmith.analyzer.base.text import listed, with_cxx_names
 from linesmith.analyzer.model import ElfIdentity, Finding, LineMember, LineObject
 from linesmith.analyzer.report.findings import ProfileSection
 from linesmith.analyzer.report.hot_words import members_that_meet, paragraph, what_to_do

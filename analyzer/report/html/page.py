@@ -14,8 +14,7 @@ from importlib.resources import files
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from linesmith.analyzer.base.cxx_names import with_cxx_names
-from linesmith.analyzer.base.text import visible
+from linesmith.analyzer.base.text import visible, with_cxx_names
 from linesmith.analyzer.report.figures import duration
 from linesmith.analyzer.report.findings import count_range, places, share_range
 from linesmith.analyzer.report.hot_lines import writes_of
