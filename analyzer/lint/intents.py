@@ -15,7 +15,6 @@ from linesmith.analyzer.intent.check import applies, contradictions, impossible,
 from linesmith.analyzer.intent.entry import budget
 from linesmith.analyzer.intent.file import Rewrite
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.lint.accepted import misnamed
 from linesmith.analyzer.lint.groups import marked_groups
 from linesmith.analyzer.lint.linting import Linted, Policy, lint
 from linesmith.analyzer.lint.pairs import of_one, of_two
@@ -39,8 +38,7 @@ def checked(intent: Intent, head: str, build: LintedBuild, configuration: frozen
     """
     holding = tuple(filter(applies(configuration), intent.types))
     layouts = build.layouts
-    unknown = (*unknown_types(holding, layouts), *misnamed(intent.suppressions, layouts))
-    wrong = (*contradictions(intent), *unknown, *impossible(holding, layouts))
+    wrong = (*contradictions(intent), *unknown_types(holding, layouts), *impossible(holding, layouts))
     names = dict.fromkeys(one.record for one in holding if layouts.variants(one.record))
     found = of_one(layouts, tuple(names)) if names else None
     linted = Linted(head, build, found.pairs if found else ())

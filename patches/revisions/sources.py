@@ -36,7 +36,6 @@ from linesmith.patches.revisions.join import (
     JoinedRecords,
     initialised,
     joined,
-    removed_aligned_records,
     removed_records,
     with_removed,
     with_task_struct,
@@ -174,8 +173,7 @@ def sources(
 
 def _text(versions: Versions, records: JoinedRecords, requested: Collection[str], progress: Progress) -> _TextFindings:
     found = initialised(versions, records.pairs, progress)
-    removed = removed_aligned_records(versions.changes, {*requested, *records.renamed})
-    return _TextFindings(found.facts, removed_records(versions, requested), (*found.remarks, *removed))
+    return _TextFindings(found.facts, removed_records(versions, requested), found.remarks)
 
 
 def _left(files: Sequence[str], deadline: Deadline) -> Iterator[str]:
