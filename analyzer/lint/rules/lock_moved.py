@@ -17,11 +17,7 @@ from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, Severity, Violati
 # In so many of the objects they must be on one line to count as together.
 TOGETHER = 0.5
 
-_PUSHED = "it was not moved: members in between grew or were added, and taking the lock now costs one more line"
-_SHIFTED = (
-    "it was not moved: members before both shifted them, so that a line ends between them, and taking the lock costs"
-    " two"
-)
+_PUSHED = "it was not moved: members before it grew or were added, and taking the lock now costs one more line"
 _SHRANK = "the lock itself is smaller, and only its end was on that line; its data may have stayed where they were"
 _LEFT = "good if others read the data without the lock; if only its holder uses them, it costs one more line"
 _CAME = "good if only the lock's holder uses the data; waiters disturb those who read them without it"
@@ -46,12 +42,6 @@ class _LockChange:
         begins = line_of(was.offset)
         ended_there = all(line_of(self.before[one.path].offset) > begins for one in self.data)
         return self.left and now.span.size < was.span.size and ended_there
-
-    @property
-    def shifted(self) -> bool:
-        """Whether the lock is as far from its data as it was, and all of them moved alike."""
-        ways = {self.now[path].offset - self.before[path].offset for path in (self.lock, *(d.path for d in self.data))}
-        return len(ways) == 1
 
     @property
     def rearranged(self) -> bool:
@@ -127,7 +117,7 @@ def _violation(record: LintedRecord, change: _LockChange) -> Violation:
     ways = f"it {way(old, new)}, {nearest} {way(change.before[nearest], change.now[nearest])}"
     pushed = change.left and not (change.rearranged or change.shrank)
     if pushed:
-        advice = _SHIFTED if change.shifted else _PUSHED
+        advice = _PUSHED
     elif change.shrank and not change.rearranged:
         advice = _SHRANK
     else:
