@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -240,20 +239,5 @@ class ConfigurationError(LinesmithError):
 
 
 def install_command(extra: str) -> str:
-    """What a shell is told to install an extra of ours, with the pip of the environment that runs.
-
-    A pip of another one, or the distribution's, would put it where this linesmith does not look, or refuse. It is
-    written as short as it can be from here; that of PATH where linesmith runs in no virtual environment.
-    """
-    added = f"install 'linesmith[{extra}]'"
-    if sys.prefix == sys.base_prefix:
-        return f"pip {added}"
-    python, here = Path(sys.executable), Path.cwd()
-    pip = python.with_name("pip")
-    program, added = (pip, added) if pip.exists() else (python, f"-m pip {added}")
-    shown = str(program)
-    if here != Path("/") and program.is_relative_to(here):
-        short = program.relative_to(here)
-        # A name alone would be looked for on PATH.
-        shown = str(short) if len(short.parts) > 1 else f"./{short}"
-    return f"{shlex.quote(shown)} {added}"
+    """What a shell is told to install an extra of ours, by the Python that runs: another pip would put it elsewhere."""
+    return f"{shlex.quote(sys.executable)} -m pip install 'linesmith[{extra}]'"

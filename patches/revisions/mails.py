@@ -99,7 +99,10 @@ def _sides(tree: Path, mails: Sequence[Mail], files: _Files, options: tuple[str,
     if after.reason.startswith("corrupt"):
         raise PatchRefused(f"{after.mail.name} is damaged, {after.reason}; give the file that git wrote")
     said = f"{after.mail.name} applies to {tree} neither forwards nor backwards: {after.reason}"
-    raise PatchRefused(f"{said}; give every part of the series in its order, and the tree it is for with --tree")
+    step = (
+        "give all parts of the series, in their order" if len(mails) > 1 else "name the tree it is for with --tree DIR"
+    )
+    raise PatchRefused(f"{said}; {step}")
 
 
 def _no_patch(tree: Path, mails: Sequence[Mail]) -> str:
