@@ -66,9 +66,6 @@ class Gaps:
         return found
 
 
-NO_GAPS = Gaps((), (), 0, 0)
-
-
 class _Sweep:
     """Walks the members in order; ``seen`` is the first bit behind everything passed so far.
 
@@ -137,7 +134,7 @@ def gaps(layout: Layout) -> Gaps:
     (damaged debug information) give no negative gaps.
     """
     if layout.kind is RecordKind.UNION:
-        return NO_GAPS
+        return Gaps((), (), 0, 0)
     sweep = _Sweep()
     places = [(one.first_bit, one.size) for one in layout.members]
     order: Iterable[int] = range(len(places))

@@ -2,7 +2,7 @@
 """Intents held against builds: whether their names are there, whether they hold, whether they contradict each other.
 
 ``followed`` is an intent that goes after records and members to the names that a change gave them; ``stale`` is what
-the file would have to say for a build to keep its limits, and for its imported groups to be current.
+the file would have to say for a build to keep its limits.
 """
 
 from __future__ import annotations
@@ -121,16 +121,15 @@ def stale(
     """What is to be written instead, in the order of the file.
 
     Limits that the build exceeds become what it has, bytes with the room to grow that a new entry gets; ``tightened``,
-    those become it too that are wider. Groups that were imported from markers become what lies between these now. Which
-    members are wanted where is not changed.
+    those become it too that are wider. Which members are wanted where is not changed.
     """
     holds = applies(configuration)
-    found: dict[KeyPath, Rewrite] = {}
-    for number, one in enumerate(intent.types):
-        if holds(one) and build.layouts.variants(one.record):
-            for rewrite in (*_limits(one, number, build, tightened=tightened), *_groups(one, number, build.layouts)):
-                found[rewrite.path] = rewrite
-    return tuple(found.values())
+    return tuple(
+        rewrite
+        for number, one in enumerate(intent.types)
+        if holds(one) and build.layouts.variants(one.record)
+        for rewrite in _limits(one, number, build, tightened=tightened)
+    )
 
 
 def marker_groups(layout: Layout, layouts: Layouts) -> Iterator[MemberGroup]:
@@ -193,17 +192,3 @@ def _path(violation: Violation, one: TypeIntent, number: int) -> KeyPath | None:
     key = violation.figures[0].name
     place = next((place for place, group in enumerate(one.groups) if f"{group.name} {key}" == violation.subject), None)
     return None if place is None else ("type", number, "group", place, key)
-
-
-def _groups(one: TypeIntent, number: int, layouts: Layouts) -> Iterator[Rewrite]:
-    """Imported groups as the markers have them now; one whose markers are gone stays."""
-    if not one.reason.startswith(MARKED):
-        return
-    layout = layouts.variants(one.record)[0]
-    now = {group.name: group for group in marker_groups(layout, layouts)}
-    for place, group in enumerate(one.groups):
-        known = now.get(group.name)
-        if known is not None and known.members != group.members:
-            yield Rewrite(("type", number, "group", place, "members"), known.members)
-        if known is not None and known.bytes and group.bytes and known.bytes != group.bytes:
-            yield Rewrite(("type", number, "group", place, "bytes"), known.bytes)
