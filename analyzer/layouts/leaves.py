@@ -48,9 +48,6 @@ class _LeafPath:
         chain = (*self.chain, (layout.name, self.offset)) if layout.name else self.chain
         return _LeafPath(self.path, self.offset, chain, (*self.entered, Entered(layout.id, self.offset, self.path)))
 
-    def has_entered(self, record: int) -> bool:
-        return any(one.record == record for one in self.entered)
-
     def at(self, member: Member) -> _LeafPath:
         path = f"{self.path}.{member.name}" if self.path and member.name else self.path or member.name
         return self.moved(path, self.offset + member.offset)
@@ -146,7 +143,8 @@ def _members_at(layout: Layout, layouts: Layouts, offset: int) -> Iterator[tuple
 
 def _record_of(member: Member, layouts: Layouts, place: _LeafPath) -> Layout | None:
     """The record held by value; ``None`` for scalars, empty records, and where nesting goes round or too deep."""
-    if member.record is None or place.has_entered(member.record) or len(place.entered) > MOST_LEVELS:
+    entered = (one.record for one in place.entered)
+    if member.record is None or member.record in entered or len(place.entered) > MOST_LEVELS:
         return None
     layout = layouts.by_id(member.record)
     return layout if layout.members else None

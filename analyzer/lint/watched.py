@@ -121,20 +121,12 @@ def guards_near(name: str, guards: frozenset[str], layout: Layout, layouts: Layo
     return frozenset(path for path in near if meet(spans[name], spans[path], CACHE_LINE_BYTES, 0))
 
 
-@dataclass(frozen=True, slots=True)
-class LockData:
-    """A lock and the ``data`` it probably protects, by place; none where names do not tell."""
-
-    lock: Named
-    data: tuple[Named, ...]
-
-
-def locks_with_data(layout: Layout, layouts: Layouts) -> dict[str, LockData]:
-    """The locks of the record by name; none of a record that is a lock itself."""
+def locks_with_data(layout: Layout, layouts: Layouts) -> dict[str, tuple[Named, ...]]:
+    """The data that each lock of the record probably protects, by place; none where names do not tell."""
     found = tuple(locks(layout, layouts))
     others = (one for one in nameable(layout, layouts) if one.span.size) if found else ()
     words = {one: words_of(one.path) for one in others}
-    return {lock.path: LockData(lock, _named_alike(lock, found, words)) for lock in found}
+    return {lock.path: _named_alike(lock, found, words) for lock in found}
 
 
 def _named_alike(lock: Named, others: Sequence[Named], words: Mapping[Named, frozenset[str]]) -> tuple[Named, ...]:

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from linesmith.analyzer.base.deadline import Deadline
 from linesmith.analyzer.base.errors import CommandTimedOut, DeadlinePassed
@@ -14,10 +14,10 @@ from linesmith.analyzer.intent.check import symbols_in
 from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.lint.linting import Linted
 from linesmith.analyzer.lint.rules.catalogue import LintedBuild
-from linesmith.analyzer.model import SourceFact
 from linesmith.analyzer.slab.allocation import Kernel
 from linesmith.analyzer.slab.caches import served_records
 from linesmith.patches.build.confinement import is_confinable
+from linesmith.patches.build.overlay import scratch
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.matrix.choice import Environment
 from linesmith.patches.matrix.users import each
@@ -34,13 +34,14 @@ from linesmith.patches.revisions.counterparts import MOST_FILES as MOST_HOLDING
 from linesmith.patches.revisions.counterparts import Counterpart, counterparts, holding
 from linesmith.patches.revisions.join import (
     JoinedRecords,
+    PositionalInitialisers,
     initialised,
     joined,
     removed_records,
     with_removed,
     with_task_struct,
 )
-from linesmith.patches.revisions.versions import Overlays, Versions, overlays
+from linesmith.patches.revisions.versions import Overlays, Versions
 
 # Files that declare changed records, each of which takes a second or two.
 MOST_FILES = 400
@@ -114,15 +115,6 @@ class _Compiler:
         return self.of(file.old or file.new)
 
 
-@dataclass(frozen=True, slots=True)
-class _TextFindings:
-    """What the text of both versions says beside the records that were compiled."""
-
-    facts: Mapping[str, tuple[SourceFact, ...]] = field(default_factory=dict)
-    gone: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
-
-
 def sources(
     versions: Versions, recipe: CompileRequest, requested: Collection[str], progress: Progress
 ) -> RevisionSources:
@@ -134,7 +126,8 @@ def sources(
     """
     with recipe.deadline.running():
         files = _files(versions, requested)
-    with overlays(versions) as laid:
+    with scratch() as root:
+        laid = Overlays(root, versions)
         compiler = _Compiler(versions, laid, environments(versions.root, recipe, progress), progress, recipe.deadline)
         with recipe.deadline.running():
             here = [one for one in files if compiler.is_here(one)]
@@ -144,10 +137,11 @@ def sources(
         further = _holders(compiler, records, files, environment)
     records = joined((*shown.records, *further.records), requested)
     unjudged = shown.unjudged or further.unjudged
-    text = _TextFindings()
+    text, gone = PositionalInitialisers({}), tuple[str, ...]()
     try:
         with recipe.deadline.running():
-            text = _text(versions, records, requested, progress)
+            text = initialised(versions, records.pairs, progress)
+            gone = removed_records(versions, requested)
     except DeadlinePassed:
         unjudged = unjudged or tuple(one.new for one in here)
     remarks = [*shown.remarks, *further.remarks]
@@ -160,7 +154,7 @@ def sources(
         _side(records.new, environment),
         records.pairs,
         versions.base,
-        _side(with_removed(records.old, text.gone), environment),
+        _side(with_removed(records.old, gone), environment),
         records.compared,
         records.changed,
         text.facts,
@@ -169,11 +163,6 @@ def sources(
     )
     symbols = symbols_in(prepared.configured().text) if prepared else None
     return RevisionSources(linted, symbols, environment.title if environment else "")
-
-
-def _text(versions: Versions, records: JoinedRecords, requested: Collection[str], progress: Progress) -> _TextFindings:
-    found = initialised(versions, records.pairs, progress)
-    return _TextFindings(found.facts, removed_records(versions, requested), found.remarks)
 
 
 def _left(files: Sequence[str], deadline: Deadline) -> Iterator[str]:

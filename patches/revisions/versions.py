@@ -21,7 +21,7 @@ from linesmith.analyzer.base.errors import TreeError
 from linesmith.analyzer.base.text import shortened
 from linesmith.analyzer.model import FileChange
 from linesmith.patches.build.kbuild import TreeBuild
-from linesmith.patches.build.overlay import Overlay, Quotes, lay_out, scratch
+from linesmith.patches.build.overlay import Overlay, Quotes, lay_out
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.revisions.git import Difference, Git, IndexEntry
 from linesmith.patches.revisions.image import image
@@ -183,10 +183,3 @@ class Overlays:
                 quotes = self._quotes(build.sources)
                 self._of[key] = lay_out(root, build.tree, self._contents[side], quotes=quotes)
             return self._of[key]
-
-
-@contextmanager
-def overlays(versions: Versions) -> Iterator[Overlays]:
-    """The versions, for as long as the block lasts."""
-    with scratch() as root:
-        yield Overlays(root, versions)

@@ -77,7 +77,7 @@ def _moves(version: RecordVersion, record: LintedRecord) -> tuple[SingleMove, ..
     together = (SourceFact(FactKind.TOGETHER, group, "a group of linesmith.toml") for group in groups)
     paths = [path for one in record.intents for path in (*one.hot, *one.read_mostly, *one.write_hot)]
     paths += [path for one in record.isolations for path in (*one.members, *one.apart_from)]
-    protected = (one.path for lock in locks_with_data(layout, layouts).values() for one in lock.data)
+    protected = (one.path for data in locks_with_data(layout, layouts).values() for one in data)
     stay = {path.partition(".")[0] for path in paths} | guarded(layout, layouts, record.intents) | set(protected)
     return tuple(shrinking_moves(layout, layouts, (*record.facts, *together), stay))
 

@@ -11,7 +11,7 @@ from linesmith.analyzer.layouts.leaves import Named
 from linesmith.analyzer.lint.meetings import listed, way
 from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule
 from linesmith.analyzer.lint.starts import Starts, meeting
-from linesmith.analyzer.lint.watched import LockData, locks_with_data, reference_counts
+from linesmith.analyzer.lint.watched import locks_with_data, reference_counts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, Severity, Violation
 
 # In so many of the objects they must be on one line to count as together.
@@ -67,7 +67,7 @@ def _check(record: LintedRecord) -> Iterator[Violation]:
     for name in shared:
         old = _on_its_line(name, before, old_starts) & now.keys()
         new = _on_its_line(name, now, starts) & before.keys()
-        data = new_locks[name].data
+        data = new_locks[name]
         left = tuple(one for one in data if one.path in old - new)
         came = tuple(one for one in data if one.path in new - old)
         for parted, moved in ((True, left), (False, came)):
@@ -77,9 +77,9 @@ def _check(record: LintedRecord) -> Iterator[Violation]:
             yield _elsewhere(record, _LockChange(name, (), True, before, now), old, new)
 
 
-def _locks(version: RecordVersion) -> dict[str, LockData]:
-    """The locks of the record, and its reference counts as locks whose data no name tells."""
-    counts = {one.path: LockData(one, ()) for one in reference_counts(version.layout, version.layouts)}
+def _locks(version: RecordVersion) -> dict[str, tuple[Named, ...]]:
+    """The locks of the record with their data, and its reference counts as locks whose data no name tells."""
+    counts = {one.path: () for one in reference_counts(version.layout, version.layouts)}
     return {**counts, **locks_with_data(version.layout, version.layouts)}
 
 
