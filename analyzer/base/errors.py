@@ -28,19 +28,11 @@ class DebugInfoDamaged(LinesmithError):
 
 
 class TypeNotFound(LinesmithError):
-    """No record of that name; the message offers the nearest names."""
-
-
-class MemberNotFound(LinesmithError):
-    """No member of that name in a record; the message offers the nearest names."""
+    """No record of that name, or no such member in it; the message offers the nearest names."""
 
 
 class FunctionNotFound(LinesmithError):
-    """No function of that name; the message offers the nearest names."""
-
-
-class AddressNotFound(LinesmithError):
-    """No code that is known lies at the address."""
+    """No function of that name, or no known code at an address; the message offers the nearest names."""
 
 
 class CodeMissing(LinesmithError):
@@ -48,15 +40,7 @@ class CodeMissing(LinesmithError):
 
 
 class ProfileError(LinesmithError):
-    """The text is not a profile that any reader knows, or holds no shared line."""
-
-
-class ProfileWithoutOffsets(LinesmithError):
-    """The profile names lines but no offsets, so members cannot be named."""
-
-
-class BuildIdDiffers(LinesmithError):
-    """A recording and an ELF file are of different builds; the message names both build-ids."""
+    """The text is no profile that any reader knows, names no members, or is of another build than the ELF file."""
 
 
 class NothingToSuggest(LinesmithError):
