@@ -122,6 +122,7 @@ def test_each_configuration_that_is_named_has_the_time_for_itself(tmp_path: Path
     assert not is_running("sleep", "6174")
 
 
+@pytest.mark.study
 def test_units_that_were_compiled_in_time_are_in_the_result(tmp_path: Path) -> None:
     tree = write_files(small_kernel(tmp_path), {"fs/holder.c": FILES["fs/holder.c"] + ENDLESS})
     began = time.monotonic()
@@ -168,7 +169,13 @@ def test_a_series_names_the_units_that_were_not_compiled_in_time(tmp_path: Path)
 
 
 @needs_spatch
-@pytest.mark.parametrize("words", [("encapsulate", "wheel.size", "--accessor", "wheel_size"), ("inline", "area.lock")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("encapsulate", "wheel.size", "--accessor", "wheel_size"),
+        pytest.param(("inline", "area.lock"), marks=pytest.mark.study),
+    ],
+)
 def test_a_series_of_which_nothing_was_compiled_in_time_is_not_given_out(
     tmp_path: Path, words: tuple[str, ...]
 ) -> None:
