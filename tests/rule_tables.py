@@ -105,7 +105,7 @@ def subject(case: Case, folder: Path) -> LintedRecord:
     for name, source in sources.items():
         (folder / f"{name}.c").write_text(source)
     subprocess.run(
-        ["gcc", "-O1", "-g", "-fno-eliminate-unused-debug-types", "-c", *(f"{name}.c" for name in sources)],
+        ["gcc", "-g", "-fno-eliminate-unused-debug-types", "-c", *(f"{name}.c" for name in sources)],
         cwd=folder,
         check=True,
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.layouts.leaves import Named, nameable, named
-from linesmith.analyzer.lint.starts import KnownStarts, Starts
+from linesmith.analyzer.lint.meetings import KnownStarts, MemberMeetings, Starts
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Figure,
@@ -176,3 +176,20 @@ class Rule:
             line=line or layout.line,
             figures=figures,
         )
+
+
+def meeting_violation(
+    rule: Rule, layout: Layout, found: MemberMeetings, message: str, advice: str, share: float | None = None
+) -> Violation:
+    """The violation by those who meet: a note where the base had it in as many of its objects (``share``)."""
+    known = share is not None and share >= found.worst.share
+    return rule.broken(
+        layout,
+        f"{message}, as before" if known else message,
+        member=found.member.path,
+        subject=found.key[1],
+        advice=advice,
+        figures=(Figure("objects", None if share is None else 100 * share, 100 * found.worst.share, "percent"),),
+        severity=Severity.NOTE if known else rule.severity,
+        line=declared_on(found.member, layout),
+    )

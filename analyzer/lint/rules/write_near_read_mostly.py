@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from linesmith.analyzer.layouts.leaves import Named
-from linesmith.analyzer.lint.meetings import MemberMeetings, listed, meeting_violation, meetings_of
-from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule
+from linesmith.analyzer.lint.meetings import MemberMeetings, listed, meetings_of
+from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule, meeting_violation
 from linesmith.analyzer.model import Isolation, Severity, TypeIntent, Violation
 
 _ADVICE = "move the written member next to other written members, or into a hole on a written line"
