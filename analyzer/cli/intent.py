@@ -65,7 +65,6 @@ class IntentRequest:
     intent: Path | None
     kconfig: Path | None
     base: Path | None
-    tighten: bool
     deadline: Deadline
     output: Path | None
 
@@ -86,9 +85,8 @@ class IntentRequest:
         expected = (questions[0] != "import", questions[0] == "from")
         if (self.elf is not None, self.type_ is not None) != expected:
             raise click.UsageError(_NEEDS[questions[0]])
-        if (self.base or self.tighten) and not self.update:
-            option = "--base" if self.base else "--tighten"
-            raise click.UsageError(f"{option} changes what --update does; add --update, or leave {option} out")
+        if self.base and not self.update:
+            raise click.UsageError("--base changes what --update does; add --update, or leave --base out")
         if self.into and self.update and self.intent:
             raise click.UsageError("--into and --intent both name the file to update; leave out one of them")
         if self.into and (self.check or self.output):
@@ -120,7 +118,6 @@ _request_given = options.gathered(
         type=EXISTING_FILE,
         help="Build before the change, so that --update can follow renames.",
     ),
-    click.option("--tighten", is_flag=True, help="Also lower limits to the values of ELF (with --update)."),
     click.option(
         "--import",
         "imported",
@@ -326,8 +323,7 @@ def _update(elf: Path, request: IntentRequest, machine: MachineOptions) -> int:
     reading = load(elf)
     names = followed(intent, load(request.base).layouts, reading.layouts) if request.base else FollowedIntent(intent)
     symbols = request.configuration(intent, elf)
-    limits = stale(names.intent, side(machine, reading), symbols, tightened=request.tighten)
-    # What markers say now comes after what was only renamed.
+    limits = stale(names.intent, side(machine, reading), symbols)
     rewrites = {one.path: one for one in (*names.rewrites, *limits)}
     before = path.read_bytes().decode()
     found = rewritten(before, rewrites.values(), str(path))

@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from linesmith.analyzer.layouts.alignment import with_inferred_alignment
 from linesmith.analyzer.layouts.collection import MOST_LEVELS, Layouts
+from linesmith.analyzer.layouts.containment import PAGE_OVERLAYS
 from linesmith.analyzer.layouts.placement import (
     BYTE,
     LayoutAtom,
@@ -33,8 +34,6 @@ _ORDERED = frozenset(
     [f"__{order}{bits}" for order in ("le", "be", "virtio") for bits in (16, 32, 64)] + ["__sum16", "__wsum"]
 )
 _SYSTEM = ("/usr/include/", "/usr/lib/")
-# Records over struct page, which describes a page frame: include/linux/mm_types.h, mm/slab.h.
-_PAGE = frozenset(("page", "folio", "slab", "ptdesc", "zpdesc"))
 # Records that entry code or the CPU fills: the header or file that declares them.
 _BY_HARDWARE = {
     "pt_regs": "arch/x86/include/asm/ptrace.h",
@@ -56,7 +55,7 @@ def unmovable(layout: Layout, layouts: Layouts) -> str | None:
         return f"{file} declares it, so programs rely on its offsets"
     if file.startswith(_SYSTEM):
         return f"{file} declares it, which other programs share"
-    if layout.name in _PAGE and layouts.variants("page") and layouts.variants("folio"):
+    if layout.name in PAGE_OVERLAYS and layouts.variants("page") and layouts.variants("folio"):
         others = " and ".join(name for name in ("page", "folio", "slab") if name != layout.name)
         return f"it shares its memory with struct {others}, and assertions keep them in step"
     if f"/{file}".endswith(f"/{_BY_HARDWARE.get(layout.name)}"):

@@ -115,20 +115,18 @@ def _said(intent: Intent) -> Iterator[tuple[KeyPath, str | tuple[str, ...]]]:
         yield ("suppress", number, "member"), suppression.member
 
 
-def stale(
-    intent: Intent, build: LintedBuild, configuration: frozenset[str] | None, *, tightened: bool = False
-) -> tuple[Rewrite, ...]:
+def stale(intent: Intent, build: LintedBuild, configuration: frozenset[str] | None) -> tuple[Rewrite, ...]:
     """What is to be written instead, in the order of the file.
 
-    Limits that the build exceeds become what it has, bytes with the room to grow that a new entry gets; ``tightened``,
-    those become it too that are wider. Which members are wanted where is not changed.
+    Limits that the build exceeds become what it has, bytes with the room to grow that a new entry gets. Which members
+    are wanted where is not changed.
     """
     holds = applies(configuration)
     return tuple(
         rewrite
         for number, one in enumerate(intent.types)
         if holds(one) and build.layouts.variants(one.record)
-        for rewrite in _limits(one, number, build, tightened=tightened)
+        for rewrite in _exceeded(one, number, build)
     )
 
 
@@ -140,21 +138,18 @@ def marker_groups(layout: Layout, layouts: Layouts) -> Iterator[MemberGroup]:
             yield MemberGroup(name, members, bytes=group.span.size)
 
 
-def _limits(one: TypeIntent, number: int, build: LintedBuild, *, tightened: bool) -> Iterator[Rewrite]:
+def _exceeded(one: TypeIntent, number: int, build: LintedBuild) -> Iterator[Rewrite]:
     limits = dict(_limited(one, number))
     for path, now in _taken(one, number, build).items():
+        if now >= limits[path] if path[-1] == _OBJECTS else now <= limits[path]:
+            continue
         wanted = now
         if path[2:] == ("budget", "bytes"):
             # As many bytes as a new entry would allow: no more than its objects per slab do, where it limits these.
             layout = next((each for each in build.layouts.variants(one.record) if each.size == now), None)
             slabs = build.slabs and one.budget.objects_per_slab is not None
-            room = budget(layout, build.kernel if slabs else None).bytes if layout else None
-            wanted = now if room is None else room
-        least = path[-1] == _OBJECTS
-        exceeded = now < limits[path] if least else now > limits[path]
-        wide = wanted > limits[path] if least else wanted < limits[path]
-        if exceeded or (tightened and wide):
-            yield Rewrite(path, wanted)
+            wanted = (budget(layout, build.kernel if slabs else None).bytes if layout else None) or now
+        yield Rewrite(path, wanted)
 
 
 def _limited(one: TypeIntent, number: int) -> Iterator[tuple[KeyPath, int]]:
