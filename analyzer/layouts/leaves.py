@@ -137,7 +137,7 @@ def _members_at(layout: Layout, layouts: Layouts, offset: int) -> Iterator[tuple
             inside = offset < member.offset + member.size and not member.flexible
         if inside:
             yield member, True
-        elif (last is None or member is last) and offset >= member.offset and _is_open(member, layout, layouts):
+        elif (last is None or member is last) and offset >= member.offset and is_open(member, layouts):
             yield member, False
 
 
@@ -180,21 +180,16 @@ def _stride(member: Member, inner: Layout | None) -> int:
     return 0 if member.record is not None else member.natural_alignment
 
 
-def _is_open(member: Member, layout: Layout, layouts: Layouts) -> bool:
-    """Whether ``member`` of ``layout`` goes on behind its end: an open array, or a record that ends in one."""
-    if member is not layout.members[-1] and layout.kind is not RecordKind.UNION:
-        return False
-    frontier, seen = [(member, layout)], {layout.id}
-    while frontier:
-        one, holder = frontier.pop()
-        if one is not holder.members[-1] and holder.kind is not RecordKind.UNION:
-            continue
+def is_open(member: Member, layouts: Layouts) -> bool:
+    """Whether the member goes on behind its end: an open array, or a record that ends in one."""
+    waiting, seen = [member], set[int]()
+    for one in waiting:  # grows while it is walked
         if one.is_open_array:
             return True
         if one.record is not None and not one.dimensions and one.record not in seen:
             seen.add(one.record)
             inner = layouts.by_id(one.record)
-            frontier += [(last, inner) for last in inner.members]
+            waiting += inner.members if inner.kind is RecordKind.UNION else inner.members[-1:]
     return False
 
 

@@ -13,8 +13,9 @@ from functools import cached_property
 from itertools import pairwise
 
 from linesmith.analyzer.layouts.alignment import with_inferred_alignment
-from linesmith.analyzer.layouts.collection import MOST_LEVELS, Layouts
+from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import PAGE_OVERLAYS
+from linesmith.analyzer.layouts.leaves import is_open
 from linesmith.analyzer.layouts.placement import (
     BYTE,
     LayoutAtom,
@@ -144,7 +145,7 @@ def shrinking_moves(
     ends = [*(part.members[0].first_bit // BYTE for part in parts[1:]), layout.size]
     holed = {number for number, part in enumerate(parts) if part.members[-1].used_end < ends[number]}
     for target, behind in enumerate(parts):
-        if not behind.last or _is_open(behind.members[-1], layouts):
+        if not behind.last or is_open(behind.members[-1], layouts):
             continue
         for moved in movable:
             if moved == target or (target not in holed and moved - 1 not in holed):
@@ -200,7 +201,7 @@ def _walls(parts: Sequence[LayoutAtom], layouts: Layouts, facts: Iterable[Source
     walls = {0}
     for number, part in enumerate(parts):
         if part.is_group or any(
-            one.is_bit_field or not one.size or alignment_of(one) >= CACHE_LINE_BYTES or _is_open(one, layouts)
+            one.is_bit_field or not one.size or alignment_of(one) >= CACHE_LINE_BYTES or is_open(one, layouts)
             for one in part.members
         ):
             walls.add(number)
@@ -210,18 +211,6 @@ def _walls(parts: Sequence[LayoutAtom], layouts: Layouts, facts: Iterable[Source
         named = {number for number, part in enumerate(parts) if not set(part.names).isdisjoint(fact.members)}
         walls |= set(range(max(named) + 1)) if named and fact.kind is FactKind.POSITIONAL else named
     return frozenset(walls)
-
-
-def _is_open(member: Member, layouts: Layouts) -> bool:
-    """Whether the member goes on behind its end: an open array, or a record that ends in one."""
-    for _ in range(MOST_LEVELS):
-        if member.is_open_array:
-            return True
-        inner = layouts.by_id(member.record).members if member.record is not None else ()
-        if not inner:
-            return False
-        member = inner[-1]
-    return member.is_open_array
 
 
 def _moved(numbers: range, moved: int, target: int) -> list[int]:
