@@ -112,10 +112,10 @@ def _walk_at(layout: Layout, layouts: Layouts, place: _LeafPath, offset: int) ->
     for member, inside in _members_at(layout, layouts, offset - place.offset):
         here = place.at(member)
         inner = _record_of(member, layouts, here)
-        stride = _stride(member, inner)
-        if not inside and member.is_open_array and not stride:
+        step = stride(member, layouts)
+        if not inside and member.is_open_array and not step:
             continue
-        element, size = _element(here, member, offset, stride)
+        element, size = _element(here, member, offset, step)
         if inner is None or (member.name and _is_word(inner, layouts)):
             yield _with_wrappers(_leaf(element, member, size, inner), inner, layouts)
         else:
@@ -169,15 +169,13 @@ def _with_wrappers(leaf: Leaf, word: Layout | None, layouts: Layouts) -> Leaf:
     return replace(leaf, entered=(*leaf.entered, *inside))
 
 
-def _stride(member: Member, inner: Layout | None) -> int:
+def stride(member: Member, layouts: Layouts) -> int:
     """Bytes from one element to the next; the member's size when it is no array, 0 when it is not known."""
     count = prod(member.dimensions)
     if count and not member.flexible:
         return member.size // count
-    if inner is not None:
-        return inner.size
     # The debug information gives no size of the element; scalars and pointers are as long as they are aligned.
-    return 0 if member.record is not None else member.natural_alignment
+    return layouts.by_id(member.record).size if member.record is not None else member.natural_alignment
 
 
 def is_open(member: Member, layouts: Layouts) -> bool:
@@ -193,13 +191,13 @@ def is_open(member: Member, layouts: Layouts) -> bool:
     return False
 
 
-def _element(place: _LeafPath, member: Member, offset: int, stride: int) -> tuple[_LeafPath, int]:
+def _element(place: _LeafPath, member: Member, offset: int, step: int) -> tuple[_LeafPath, int]:
     """The array element that holds ``offset`` and its size; the member itself when it is no array."""
-    if not (member.dimensions or member.flexible) or not stride:
+    if not (member.dimensions or member.flexible) or not step:
         return place, member.size
-    number = (offset - place.offset) // stride
+    number = (offset - place.offset) // step
     path = place.path + "".join(f"[{index}]" for index in _indices(number, member.dimensions))
-    return place.moved(path, place.offset + number * stride), stride
+    return place.moved(path, place.offset + number * step), step
 
 
 def _indices(number: int, dimensions: tuple[int, ...]) -> tuple[int, ...]:
