@@ -52,4 +52,4 @@ def _shapes(said: Mapping[str, Any]) -> Mapping[str, Shape]:
 
 _KINDS = {name: _shapes(said) for name, said in tomllib.loads(Path(__file__).with_suffix(".toml").read_text()).items()}
 C_SHAPES, MAIL_SHAPES, TOML_SHAPES = _KINDS["c"], _KINDS["mail"], _KINDS["toml"]
-JSON_SHAPES, KCONFIG_SHAPES, TABLE_SHAPES = _KINDS["json"], _KINDS["kconfig"], _KINDS["table"]
+JSON_SHAPES, KCONFIG_SHAPES = _KINDS["json"], _KINDS["kconfig"]

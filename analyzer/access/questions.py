@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linesmith.analyzer.access.access_map import KINDS, OUTCOMES, AccessMap
-from linesmith.analyzer.base.errors import AddressNotFound, FunctionNotFound
+from linesmith.analyzer.base.errors import FunctionNotFound
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.leaves import ALTERNATIVES, Named, leaves_at, leaves_within
 from linesmith.analyzer.model import (
@@ -95,11 +95,11 @@ def resolve(addresses: NDArray[np.uint64], accesses: AccessMap) -> NDArray[np.in
 def accesses_at(place: str, accesses: AccessMap) -> tuple[AddressAccesses, ...]:
     """What the instruction at ``place`` touches: ``0xffffffff81001234``, ``name+0x12`` or ``name+0x12/0x340``.
 
-    Several functions may have one name. Raises ``AddressNotFound`` or ``FunctionNotFound``.
+    Several functions may have one name. Raises ``FunctionNotFound``.
     """
     found = tuple(_at(function, address, accesses) for function, address in _places(place, accesses))
     if not found:
-        raise AddressNotFound(
+        raise FunctionNotFound(
             f"{place} is not in an analyzed function; give an address of the file (without KASLR or load offset), or"
             " write it as function+0x12"
         )
@@ -115,12 +115,12 @@ def _places(place: str, accesses: AccessMap) -> Iterator[tuple[int, int]]:
         return
     into = _number(rest) if rest else 0
     if into is None:
-        raise AddressNotFound(f"{place!r} is not an address; write it as 0xffffffff81001234 or function+0x12")
+        raise FunctionNotFound(f"{place!r} is not an address; write it as 0xffffffff81001234 or function+0x12")
     numbers = accesses.functions.called(name)
     if not numbers:
         accesses_in(name, accesses)  # says which names are near
         what = "is a part of a function" if name.endswith(COLD) else "exists inlined only"
-        raise AddressNotFound(f"{name} {what}, and has no start address; give an address, or --function {name}")
+        raise FunctionNotFound(f"{name} {what}, and has no start address; give an address, or --function {name}")
     for function in numbers:
         low, high = int(accesses.function_low[function]), int(accesses.function_high[function])
         if low + into < high:

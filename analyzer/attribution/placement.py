@@ -18,7 +18,7 @@ from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.questions import NO_ROW, resolve
 from linesmith.analyzer.attribution.variables import ObjectMap, Shift, variable_areas
 from linesmith.analyzer.base.elf import ElfSymbols, read_symbols
-from linesmith.analyzer.base.errors import BuildIdDiffers
+from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Access, CacheLine, ElfIdentity, Profile, Remark, Sampling
 
@@ -79,7 +79,7 @@ def placed(
 
     Addresses of lines stay those at run time. ``sampling.build_id`` is then that of the file. A recording of this
     build that has no objects gets its variables; other profiles than sampled ones are returned as they are. Raises
-    ``BuildIdDiffers`` unless ``trust`` says what to go by.
+    ``ProfileError`` unless ``trust`` says what to go by.
     """
     sampling, recording = profile.sampling, profile.recording
     if recording and recording.moved is not None and recording.build_id == identity.build_id and not profile.areas:
@@ -141,13 +141,13 @@ def _image(symbols: ElfSymbols, kernel: bool) -> range | None:
 
 
 def refuse_other_samples(profile: Profile, identity: ElfIdentity, kernel: bool, trust: Trust) -> None:
-    """Raises ``BuildIdDiffers`` where the samples are of another build and ``trust`` does not say what to go by."""
+    """Raises ``ProfileError`` where the samples are of another build and ``trust`` does not say what to go by."""
     sampling = profile.sampling
     if sampling is None or (profile.areas and sampling.build_id) or trust is not Trust.BUILD_ID:
         return
     recorded = _recorded_build(sampling, identity, kernel)
     if recorded is not None and identity.build_id is not None and recorded != identity.build_id:
-        raise BuildIdDiffers(
+        raise ProfileError(
             f"{profile.source} was recorded on build-id {recorded}, but {identity.path} has {identity.build_id};"
             " give the ELF file of the same build, or add --assume-same-layout (match by address) or --by-symbol"
             " (match by name)"

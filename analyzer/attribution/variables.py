@@ -16,8 +16,8 @@ import numpy as np
 
 from linesmith.analyzer.access.access_map import OUTCOMES, AccessMap
 from linesmith.analyzer.access.questions import NO_ROW, resolve
-from linesmith.analyzer.base.cxx_names import cxx_name
 from linesmith.analyzer.base.elf import ElfSymbol, ElfSymbols
+from linesmith.analyzer.base.text import cxx_name
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Access, AccessOutcome, CacheLine, ObjectArea, ObjectKind, Profile
 

@@ -160,7 +160,7 @@ def started(command: Command, streams: Streams) -> Iterator[subprocess.Popen[byt
             begin = stack.enter_context(command.confinement.entry())
             variables |= command.confinement.variables
         # With variables of its own a program is found by their PATH, and is called by the name that was given.
-        argv = command.argv if command.variables else (place_of(command.argv[0]), *command.argv[1:])
+        argv = command.argv if command.variables else (find(command.argv[0]), *command.argv[1:])
         process = child(argv, command.directory, streams, environment=variables, begin=begin)
         try:
             running = stack.enter_context(process)
@@ -176,30 +176,22 @@ def environment() -> dict[str, str]:
     return {**kept, "PATH": path, "LC_ALL": "C"}
 
 
-def find(program: str, package: str) -> str:
-    """Path of a program; raises ``ToolMissing`` with the package to install."""
-    path = shutil.which(program)
-    if path is None:
-        raise ToolMissing(f"{program} is not installed; install the package {package}")
-    return path
-
-
-def place_of(program: str) -> str:
+def find(program: str, package: str = "") -> str:
     """The path of a program, found where we find it (a confined child does not search all folders of PATH).
 
-    Raises ``ToolMissing``.
+    Raises ``ToolMissing`` with the package to install.
     """
     path = shutil.which(program, path=environment()["PATH"])
     if path is None:
-        raise missing(program)
+        raise missing(program, package)
     return path
 
 
-def missing(program: str) -> ToolMissing:
+def missing(program: str, package: str = "") -> ToolMissing:
     """The error that names the package to install."""
     name = Path(program).name
-    package = _PACKAGES.get(name, f"gcc-{name.removesuffix('-gcc')}" if name.endswith("-gcc") else name)
-    return ToolMissing(f"{name} is not installed or cannot be run; install the package {package}")
+    known = _PACKAGES.get(name, f"gcc-{name.removesuffix('-gcc')}" if name.endswith("-gcc") else name)
+    return ToolMissing(f"{name} is not installed or cannot be run; install the package {package or known}")
 
 
 class ChildrenOfThreads:

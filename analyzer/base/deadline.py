@@ -39,18 +39,13 @@ class Deadline:
         """Why something was left out, as a clause."""
         return f"the time limit of {self.seconds:g} s was reached; raise --deadline"
 
-    @property
-    def has_passed(self) -> bool:
-        """Whether no time is left."""
-        return self.left <= 0
-
     @contextmanager
     def running(self) -> Iterator[None]:
         """Count the time of the block against the deadline; raises ``DeadlinePassed`` in it, or before it begins.
 
         Only the main thread may enter it; a block in another one of the same deadline is a part of it.
         """
-        if self.has_passed:
+        if self.left <= 0:
             raise self.error()
         if self._began:
             yield

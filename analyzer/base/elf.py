@@ -12,6 +12,7 @@ import mmap
 import struct
 from bisect import bisect_right
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -98,17 +99,11 @@ def notes_in(content: bytes, address: int = 0) -> Iterator[Note]:
         at = begin + (size + 3 & ~3)
 
 
-def build_id_in_notes(content: bytes) -> str | None:
-    """The GNU build-id among notes, in hex; ``None`` without one."""
-    return next((one.content.hex() for one in notes_in(content) if one.is_build_id), None)
-
-
 def build_id_in_hex(notes: str) -> str | None:
-    """The same of notes in hex; ``None`` too for text that is none."""
-    try:
-        return build_id_in_notes(bytes.fromhex(notes))
-    except ValueError:
-        return None
+    """The GNU build-id among notes, all in hex; ``None`` without one, and for text that is no hex."""
+    with suppress(ValueError):
+        return next((one.content.hex() for one in notes_in(bytes.fromhex(notes)) if one.is_build_id), None)
+    return None
 
 
 def is_elf(path: Path) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,19 +28,11 @@ class DebugInfoDamaged(LinesmithError):
 
 
 class TypeNotFound(LinesmithError):
-    """No record of that name; the message offers the nearest names."""
-
-
-class MemberNotFound(LinesmithError):
-    """No member of that name in a record; the message offers the nearest names."""
+    """No record of that name, or no such member in it; the message offers the nearest names."""
 
 
 class FunctionNotFound(LinesmithError):
-    """No function of that name; the message offers the nearest names."""
-
-
-class AddressNotFound(LinesmithError):
-    """No code that is known lies at the address."""
+    """No function of that name, or no known code at an address; the message offers the nearest names."""
 
 
 class CodeMissing(LinesmithError):
@@ -49,15 +40,7 @@ class CodeMissing(LinesmithError):
 
 
 class ProfileError(LinesmithError):
-    """The text is not a profile that any reader knows, or holds no shared line."""
-
-
-class ProfileWithoutOffsets(LinesmithError):
-    """The profile names lines but no offsets, so members cannot be named."""
-
-
-class BuildIdDiffers(LinesmithError):
-    """A recording and an ELF file are of different builds; the message names both build-ids."""
+    """The text is no profile that any reader knows, names no members, or is of another build than the ELF file."""
 
 
 class NothingToSuggest(LinesmithError):
@@ -240,20 +223,5 @@ class ConfigurationError(LinesmithError):
 
 
 def install_command(extra: str) -> str:
-    """What a shell is told to install an extra of ours, with the pip of the environment that runs.
-
-    A pip of another one, or the distribution's, would put it where this linesmith does not look, or refuse. It is
-    written as short as it can be from here; that of PATH where linesmith runs in no virtual environment.
-    """
-    added = f"install 'linesmith[{extra}]'"
-    if sys.prefix == sys.base_prefix:
-        return f"pip {added}"
-    python, here = Path(sys.executable), Path.cwd()
-    pip = python.with_name("pip")
-    program, added = (pip, added) if pip.exists() else (python, f"-m pip {added}")
-    shown = str(program)
-    if here != Path("/") and program.is_relative_to(here):
-        short = program.relative_to(here)
-        # A name alone would be looked for on PATH.
-        shown = str(short) if len(short.parts) > 1 else f"./{short}"
-    return f"{shlex.quote(shown)} {added}"
+    """What a shell is told to install an extra of ours, by the Python that runs: another pip would put it elsewhere."""
+    return f"{shlex.quote(sys.executable)} -m pip install 'linesmith[{extra}]'"

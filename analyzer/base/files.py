@@ -236,7 +236,6 @@ def locked_if_free(path: Path) -> Iterator[bool]:
 # The cache directory: where it is, and that nobody else can put anything into it.
 
 _ENTRY = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
-_DIRECTORY = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _ELSEWHERE = "set LINESMITH_CACHE_DIR to another directory"
@@ -262,7 +261,7 @@ def cache_directory(*below: str) -> Path:
     try:
         with suppress(FileExistsError):  # raised for a file, too, which cannot be opened as a directory
             place.parent.mkdir(parents=True)
-        folder = os.open(place.parent, _DIRECTORY)
+        folder = os.open(place.parent, _FOLDER)
         shown = place.parent
         for name in (place.name, *below):
             shown /= name
@@ -299,7 +298,7 @@ def _followed(entry: int, parent: int, shown: Path) -> int:
         if not stat.S_ISLNK(found.st_mode):
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
         _check_owner(found, f"the link {shown}")
-        return os.open(os.readlink("", dir_fd=entry), _DIRECTORY, dir_fd=parent)
+        return os.open(os.readlink("", dir_fd=entry), _FOLDER, dir_fd=parent)
     finally:
         os.close(entry)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.base.errors import MemberNotFound
+from linesmith.analyzer.base.errors import TypeNotFound
 from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.analysis import load, load_accesses
 from linesmith.analyzer.cli.output import text_columns
@@ -70,7 +70,7 @@ def command(
 def about_type(elf: Path, type_: str, member: str | None, format_: str, limit: int | None, columns: int) -> str:
     """Who touches the members, or one ``member``, of every type called so; of each the first ``limit`` functions.
 
-    Raises ``TypeNotFound`` and ``MemberNotFound``.
+    Raises ``TypeNotFound``.
     """
     from linesmith.analyzer.access.questions import accesses_of
     from linesmith.analyzer.layouts.collection import select
@@ -99,7 +99,7 @@ def _of_part(layout: Layout, found: TypeAccesses, part: Named, accesses: AccessM
 
 
 def _called(member: str, chosen: Sequence[Layout], layouts: Layouts) -> dict[int, Named]:
-    """The member in each layout that has it, by id; raises ``MemberNotFound`` with the nearest names where none has."""
+    """The member in each layout that has it, by id; raises ``TypeNotFound`` with the nearest names where none has."""
     from difflib import get_close_matches  # only a mistake needs it
 
     from linesmith.analyzer.layouts.collection import MOST_OFFERED
@@ -111,13 +111,13 @@ def _called(member: str, chosen: Sequence[Layout], layouts: Layouts) -> dict[int
     known = dict.fromkeys(one.path for layout in chosen for one in nameable(layout, layouts))
     near = get_close_matches(member, known, n=MOST_OFFERED)
     step = f"did you mean {', '.join(near)}?" if near else f"`linesmith layout` shows what {chosen[0].title} has"
-    raise MemberNotFound(f"{chosen[0].title} has no member {member}; {step}")
+    raise TypeNotFound(f"{chosen[0].title} has no member {member}; {step}")
 
 
 def about_code(elf: Path, function: str | None, address: str | None, format_: str) -> str:
     """What every function called so touches, or the instruction at an address; without either how many accesses are.
 
-    Raises ``FunctionNotFound`` or ``AddressNotFound``.
+    Raises ``FunctionNotFound``.
     """
     from linesmith.analyzer.access.questions import accesses_at, accesses_in, summary
     from linesmith.analyzer.report import access

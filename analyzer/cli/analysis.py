@@ -20,7 +20,6 @@ from linesmith.analyzer.base.errors import (
     DebugInfoMissing,
     NothingToSuggest,
     ProfileError,
-    ProfileWithoutOffsets,
     SnapshotError,
     TraceError,
     TypeNotFound,
@@ -151,8 +150,8 @@ def analyse(
     """Read the files and explain the ``top`` lines of a report, of which a ``type_`` shows some.
 
     ``struct x`` and ``x`` are the same. A ``trace`` must be that of the report: ``TraceError`` comes before the work.
-    Raises ``NothingToSuggest`` when no line holds a ``type_``, ``ProfileWithoutOffsets`` for a profile that cannot name
-    members, ``TypeNotFound``, ``BuildIdDiffers``, ``ProfileError``, ``SnapshotError``, ``ElfError``,
+    Raises ``NothingToSuggest`` when no line holds a ``type_``, ``ProfileError``, also for a profile that cannot name
+    members, ``TypeNotFound``, ``BuildIdDiffers``, ``SnapshotError``, ``ElfError``,
     ``DebugInfoMissing`` or ``DebugInfoDamaged``.
     """
     from linesmith.analyzer.attribution.placement import Trust
@@ -208,7 +207,7 @@ def _refuse_without_offsets(profile: Profile) -> None:
             if cut
             else "include the part headed 'Shared Cache Line Distribution Pareto'"
         )
-        raise ProfileWithoutOffsets(f"{profile.source} {listed}, so members cannot be named; {advice}")
+        raise ProfileError(f"{profile.source} {listed}, so members cannot be named; {advice}")
 
 
 def _not_held(found: Explanation, record: str) -> NothingToSuggest | TypeNotFound:

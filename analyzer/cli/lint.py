@@ -199,7 +199,6 @@ _forms_given = options.gathered(
 @click.option(
     "--profile", metavar="PROFILE", type=EXISTING_FILE, help="Profile of the older build: protect its hot members."
 )
-@click.option("--access", is_flag=True, help="Analyze which code accesses each member (slow the first time).")
 @_sources_given
 @_judging_given
 @options.machine_given
@@ -212,7 +211,6 @@ def command(
     tree: Path | None,
     kconfig: Path | None,
     profile: Path | None,
-    access: bool,
     sources: VersionOptions,
     judging: JudgingOptions,
     machine: MachineOptions,
@@ -230,11 +228,11 @@ def command(
     output.check_destinations([file for file in written if file], RESULTS)
     request = lint_inputs.LintRequest(tree, kconfig, machine, judging, types)
     if sources.are_given(*elves, base, head):
-        if profile is not None or access:
-            raise click.UsageError("--profile and --access apply to builds; give them with --base and --head")
+        if profile is not None:
+            raise click.UsageError("--profile applies to builds; give it with --base and --head")
         result, settings = lint_inputs.of_sources(sources, request)
     else:
-        result, settings = lint_inputs.of_builds(elves, base, head, request, profile, followed=access)
+        result, settings = lint_inputs.of_builds(elves, base, head, request, profile)
     report = accepted(result.report, result.names, settings, judging)
     tell(report, forms)
     return status(report, judging.fail_on)

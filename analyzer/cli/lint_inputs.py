@@ -12,19 +12,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from linesmith.analyzer.base.errors import DeadlinePassed, ToolMissing, TreeError, VerificationFailed
-from linesmith.analyzer.cli.analysis import analyse, load, load_accesses, root_of, side
+from linesmith.analyzer.cli.analysis import analyse, load, root_of, side
 from linesmith.analyzer.cli.output import remark, tell_who_waits
 from linesmith.analyzer.model import NO_INTENT, LintChoice, LintReport, TypeIntent
 
 if TYPE_CHECKING:
-    from linesmith.analyzer.access.access_map import AccessMap
     from linesmith.analyzer.cli.lint import JudgingOptions, VersionOptions
     from linesmith.analyzer.cli.options import MachineOptions
     from linesmith.analyzer.layouts.collection import Layouts
@@ -137,13 +136,11 @@ def of_builds(
     head: Path | None,
     request: LintRequest,
     profile: Path | None,
-    *,
-    followed: bool,
 ) -> tuple[LintResult, LintSettings]:
-    """The one build ``alone``, or ``head`` against ``base``; the code is ``followed`` where rules ask who touches what.
+    """The one build ``alone``, or ``head`` against ``base``.
 
     The configuration that intents depend on is that of the kernel where nobody names one. Raises ``click.UsageError``
-    where it is neither one build nor two, or where code would be followed for nothing, and ``TypeNotFound``.
+    where it is neither one build nor two, and ``TypeNotFound``.
     """
     from linesmith.analyzer.intent.check import configuration_of
 
@@ -155,10 +152,7 @@ def of_builds(
         settings = replace(settings, configuration=configuration_of(new))
     if profile is not None:
         settings = _profiled(settings, base or new, profile)
-    if followed and base is None:
-        raise click.UsageError("--access compares two builds; give --base OLD and --head NEW")
-    make_side = partial(_followed_side if followed else side, request.machine)
-    return judged(_linted(base, new, settings, make_side), settings), settings
+    return judged(_linted(base, new, settings, partial(side, request.machine)), settings), settings
 
 
 def _linted(
@@ -199,18 +193,6 @@ def _differences(base: Reading, head: Reading) -> Iterator[str]:
     if (known and old.machine != new.machine) or old.little_endian != new.little_endian:
         machines = f"{old.machine} and {new.machine}"
         yield f"the builds are for {machines}, so they differ by more than the change; build both for the same machine"
-
-
-def _followed_side(machine: MachineOptions, reading: Reading) -> LintedBuild:
-    """A build whose code is followed when a rule asks who touches a record."""
-    from linesmith.analyzer.access.questions import accesses_of  # imports numpy
-
-    @cache
-    def accesses() -> AccessMap:
-        return load_accesses(Path(reading.identity.path)).accesses
-
-    plain = side(machine, reading)
-    return replace(plain, accesses=lambda layout: accesses_of(layout, plain.layouts, accesses()))
 
 
 def _profiled(settings: LintSettings, elf: Path, profile: Path) -> LintSettings:

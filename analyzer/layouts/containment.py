@@ -10,7 +10,7 @@ from math import prod
 from typing import Concatenate, ParamSpec, TypeVar, cast
 
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.leaves import flatten, leaves_at
+from linesmith.analyzer.layouts.leaves import flatten, leaves_at, stride
 from linesmith.analyzer.layouts.store import Outline, outlines_of
 from linesmith.analyzer.model import Layout, Leaf, Member
 
@@ -182,10 +182,8 @@ def _holders(layouts: Layouts) -> Mapping[int, tuple[EmbeddedPlace, ...]]:
 
 
 def _step(member: Member, layouts: Layouts) -> int:
-    """Bytes from one element to the next; 0 for what is no array, and where it is not known."""
-    if member.is_open_array:
-        return layouts.by_id(member.record).size if member.record is not None else member.natural_alignment
-    return member.size // max(prod(member.dimensions), 1) if member.dimensions else 0
+    """Bytes from one element to the next; 0 for what is no array."""
+    return stride(member, layouts) if member.dimensions or member.flexible else 0
 
 
 def _embedded(layout: Layout | Outline, known: Mapping[int, Layout | Outline]) -> Iterator[tuple[int, int]]:

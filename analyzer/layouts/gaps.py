@@ -7,7 +7,7 @@ A phase is where an object starts in its line: two members of it meet where a by
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
@@ -45,28 +45,21 @@ class Gaps:
 
     def hole_after(self, index: int) -> int:
         """Bytes of the hole behind member ``index`` (-1: before the first member); 0 for none."""
-        return self._bytes_after.get(index, 0)
+        return self._after[0][index]
 
     def bits_after(self, index: int) -> int:
         """Bits of the bit hole behind member ``index`` (-1: before the first member); 0 for none."""
-        return self._bits_after.get(index, 0)
+        return self._after[1][index]
 
     @cached_property
-    def _bytes_after(self) -> Mapping[int, int]:
-        found: Counter[int] = Counter()
+    def _after(self) -> tuple[Counter[int], Counter[int]]:
+        """The bytes and the bits that are unused behind each member."""
+        found = Counter[int](), Counter[int]()
         for hole in self.holes:
-            found[hole.after] += hole.size
+            found[0][hole.after] += hole.size
+        for bits in self.bit_holes:
+            found[1][bits.after] += bits.bits
         return found
-
-    @cached_property
-    def _bits_after(self) -> Mapping[int, int]:
-        found: Counter[int] = Counter()
-        for hole in self.bit_holes:
-            found[hole.after] += hole.bits
-        return found
-
-
-NO_GAPS = Gaps((), (), 0, 0)
 
 
 class _Sweep:
@@ -137,7 +130,7 @@ def gaps(layout: Layout) -> Gaps:
     (damaged debug information) give no negative gaps.
     """
     if layout.kind is RecordKind.UNION:
-        return NO_GAPS
+        return Gaps((), (), 0, 0)
     sweep = _Sweep()
     places = [(one.first_bit, one.size) for one in layout.members]
     order: Iterable[int] = range(len(places))

@@ -48,9 +48,6 @@ class _LeafPath:
         chain = (*self.chain, (layout.name, self.offset)) if layout.name else self.chain
         return _LeafPath(self.path, self.offset, chain, (*self.entered, Entered(layout.id, self.offset, self.path)))
 
-    def has_entered(self, record: int) -> bool:
-        return any(one.record == record for one in self.entered)
-
     def at(self, member: Member) -> _LeafPath:
         path = f"{self.path}.{member.name}" if self.path and member.name else self.path or member.name
         return self.moved(path, self.offset + member.offset)
@@ -115,10 +112,10 @@ def _walk_at(layout: Layout, layouts: Layouts, place: _LeafPath, offset: int) ->
     for member, inside in _members_at(layout, layouts, offset - place.offset):
         here = place.at(member)
         inner = _record_of(member, layouts, here)
-        stride = _stride(member, inner)
-        if not inside and member.is_open_array and not stride:
+        step = stride(member, layouts)
+        if not inside and member.is_open_array and not step:
             continue
-        element, size = _element(here, member, offset, stride)
+        element, size = _element(here, member, offset, step)
         if inner is None or (member.name and _is_word(inner, layouts)):
             yield _with_wrappers(_leaf(element, member, size, inner), inner, layouts)
         else:
@@ -140,13 +137,14 @@ def _members_at(layout: Layout, layouts: Layouts, offset: int) -> Iterator[tuple
             inside = offset < member.offset + member.size and not member.flexible
         if inside:
             yield member, True
-        elif (last is None or member is last) and offset >= member.offset and _is_open(member, layout, layouts):
+        elif (last is None or member is last) and offset >= member.offset and is_open(member, layouts):
             yield member, False
 
 
 def _record_of(member: Member, layouts: Layouts, place: _LeafPath) -> Layout | None:
     """The record held by value; ``None`` for scalars, empty records, and where nesting goes round or too deep."""
-    if member.record is None or place.has_entered(member.record) or len(place.entered) > MOST_LEVELS:
+    entered = (one.record for one in place.entered)
+    if member.record is None or member.record in entered or len(place.entered) > MOST_LEVELS:
         return None
     layout = layouts.by_id(member.record)
     return layout if layout.members else None
@@ -171,42 +169,35 @@ def _with_wrappers(leaf: Leaf, word: Layout | None, layouts: Layouts) -> Leaf:
     return replace(leaf, entered=(*leaf.entered, *inside))
 
 
-def _stride(member: Member, inner: Layout | None) -> int:
+def stride(member: Member, layouts: Layouts) -> int:
     """Bytes from one element to the next; the member's size when it is no array, 0 when it is not known."""
     count = prod(member.dimensions)
     if count and not member.flexible:
         return member.size // count
-    if inner is not None:
-        return inner.size
     # The debug information gives no size of the element; scalars and pointers are as long as they are aligned.
-    return 0 if member.record is not None else member.natural_alignment
+    return layouts.by_id(member.record).size if member.record is not None else member.natural_alignment
 
 
-def _is_open(member: Member, layout: Layout, layouts: Layouts) -> bool:
-    """Whether ``member`` of ``layout`` goes on behind its end: an open array, or a record that ends in one."""
-    if member is not layout.members[-1] and layout.kind is not RecordKind.UNION:
-        return False
-    frontier, seen = [(member, layout)], {layout.id}
-    while frontier:
-        one, holder = frontier.pop()
-        if one is not holder.members[-1] and holder.kind is not RecordKind.UNION:
-            continue
+def is_open(member: Member, layouts: Layouts) -> bool:
+    """Whether the member goes on behind its end: an open array, or a record that ends in one."""
+    waiting, seen = [member], set[int]()
+    for one in waiting:  # grows while it is walked
         if one.is_open_array:
             return True
         if one.record is not None and not one.dimensions and one.record not in seen:
             seen.add(one.record)
             inner = layouts.by_id(one.record)
-            frontier += [(last, inner) for last in inner.members]
+            waiting += inner.members if inner.kind is RecordKind.UNION else inner.members[-1:]
     return False
 
 
-def _element(place: _LeafPath, member: Member, offset: int, stride: int) -> tuple[_LeafPath, int]:
+def _element(place: _LeafPath, member: Member, offset: int, step: int) -> tuple[_LeafPath, int]:
     """The array element that holds ``offset`` and its size; the member itself when it is no array."""
-    if not (member.dimensions or member.flexible) or not stride:
+    if not (member.dimensions or member.flexible) or not step:
         return place, member.size
-    number = (offset - place.offset) // stride
+    number = (offset - place.offset) // step
     path = place.path + "".join(f"[{index}]" for index in _indices(number, member.dimensions))
-    return place.moved(path, place.offset + number * stride), stride
+    return place.moved(path, place.offset + number * step), step
 
 
 def _indices(number: int, dimensions: tuple[int, ...]) -> tuple[int, ...]:

@@ -15,12 +15,9 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from linesmith.analyzer.base.errors import BaselineError
-from linesmith.analyzer.intent.check import STALE, offer, problem
-from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.leaves import nameable, named
 from linesmith.analyzer.lint.rules import suppression_expired, suppression_unused
 from linesmith.analyzer.lint.rules.catalogue import RULES
-from linesmith.analyzer.model import Accepted, LintReport, Severity, Suppression, Violation
+from linesmith.analyzer.model import Accepted, LintReport, Suppression, Violation
 
 VERSION = 1
 MOST_BYTES = 1 << 24
@@ -28,7 +25,6 @@ IN_THE_BASELINE = "known since the baseline"
 _EXPIRED = "remove it, or set a later day with the reason"
 _UNUSED = "remove it, so that it cannot hide a later violation"
 _MISNAMED = "write the name of a rule; `linesmith explain` lists them"
-_PATTERN = "*?["
 
 Key = tuple[str, str, str, str]
 
@@ -91,26 +87,6 @@ def _unknown_rule(one: Suppression) -> str:
     return f"no rule {one.rule}{(f'; did you mean {near[0]}?' if near else '')}"
 
 
-def misnamed(suppressions: Iterable[Suppression], layouts: Layouts) -> Iterator[Violation]:
-    """Each that accepts nothing in a build of all that the file is for; patterns may meet something later."""
-    for one in suppressions:
-        for said in (_unknown_rule(one), _unknown_place(one, layouts)):
-            if said:
-                yield problem(one, STALE, Severity.WARNING, f"the suppression of {one.rule} matches nothing: {said}")
-
-
-def _unknown_place(one: Suppression, layouts: Layouts) -> str:
-    record = one.record.rpartition(" ")[2]
-    if any(sign in record for sign in _PATTERN):
-        return ""
-    found = layouts.variants(record)
-    if not found:
-        return f"no such type in the debug information{offer(record, layouts.names())}"
-    if any(sign in one.member for sign in _PATTERN) or any(named(each, layouts, one.member) for each in found):
-        return ""
-    return f"{one.member} does not exist{offer(one.member, [each.path for each in nameable(found[0], layouts)])}"
-
-
 @dataclass(frozen=True, slots=True)
 class Acceptance:
     """Suppressions, a baseline, and the day on which a suppression is held against its date.
@@ -141,12 +117,10 @@ def apply_acceptance(report: LintReport, acceptance: Acceptance) -> LintReport:
             rest.append(one)
         else:
             known.append(Accepted(one, reasons[key] or IN_THE_BASELINE, acceptance.baseline.name))
-    seen = {key for one in (*report.violations, *every) for key in one.keys}
     return replace(
         report,
         violations=tuple(sorted(rest, key=lambda one: one.order)),
         accepted=tuple(sorted((*suppressed, *known), key=lambda one: one.violation.order)),
-        remarks=(*report.remarks, *_dead(report, acceptance, seen)),
     )
 
 
@@ -157,25 +131,6 @@ def _suppressed(violations: Iterable[Violation], acceptance: Acceptance) -> Iter
         found = next((one for one in good if _meets(one, violation)), None)
         if found is not None:
             yield Accepted(violation, found.reason, found.place)
-
-
-def _dead(report: LintReport, acceptance: Acceptance, met: set[Key]) -> Iterator[str]:
-    """A sentence on the entries of the baseline that nothing meets; of two builds no run finds all there was."""
-    rules = {rule.name for rule in RULES}
-    dead = [
-        (rule, title)
-        for rule, title, member, subject in acceptance.baseline.reasons
-        if (rule, title, member, subject) not in met
-        and (
-            rule not in rules
-            or (not report.base and acceptance.judged(Suppression(rule, title.rpartition(" ")[2], "")))
-        )
-    ]
-    if dead:
-        (rule, title), *more = sorted(dead)
-        entries = f"{len(dead)} entries" if more else "an entry"
-        first = f"{rule} of {title}{', …' if more else ''}"
-        yield f"{acceptance.baseline.name} has {entries} without a violation ({first}): --write-baseline removes them"
 
 
 def _stale(report: LintReport, acceptance: Acceptance, met: set[str]) -> Iterator[Violation]:

@@ -17,7 +17,7 @@ from linesmith.analyzer.layouts.collection import MOST_MEMBERS, Layouts
 from linesmith.analyzer.layouts.gaps import Span, lines_touched, meet
 from linesmith.analyzer.layouts.leaves import Named, nameable
 from linesmith.analyzer.layouts.placement import GROUP_BEGIN, GROUP_END
-from linesmith.analyzer.lint.regions import MemberMeetings, meetings_of, other_members, pads
+from linesmith.analyzer.lint.meetings import MemberMeetings, meetings_of, other_members, pads
 from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, Member, MemberGroup
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which members made a record larger, looked for in the records that it holds, too.
 
-``cause`` says in a sentence why a record grew: by its members, its alignment, and the holes between. ``holders`` are
-the records that hold another one by value, and what lies around it there.
+``cause`` says in a sentence why a record grew: by its members, or by its alignment. ``holders`` are the records that
+hold another one by value, and what lies around it there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -15,180 +15,105 @@ from linesmith.analyzer.layouts.alignment import record_alignment
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.gaps import Span
 from linesmith.analyzer.layouts.leaves import Named, nameable
-from linesmith.analyzer.lint.regions import Region, clusters, listed, regions, unshared
+from linesmith.analyzer.lint.meetings import listed
 from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion
 from linesmith.analyzer.model import Layout
 
 MOST_NAMED = 3
 MOST_LEVELS = 16
-# Holes are told where they are at least this part of the growth.
-_PART = 4
 # So many records are entered on the way to one; damaged debug information has them without end.
 _MOST_RECORDS = 256
-_Versions = tuple[tuple[Layout, Layouts], tuple[Layout, Layouts]]
+_Version = tuple[Layout, Layouts]
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """What takes ``bytes`` more than was in its place: ``names`` from the record under lint.
+    """A member, called by its path, that is new or takes ``bytes`` ``more`` than before."""
 
-    ``clause`` goes on from the bytes; ``bits`` are told instead of them where a bit-field alone is new.
-    """
-
-    names: str
+    path: str
     bytes: int
-    clause: str = ""
-    bits: int = 0
+    more: bool
 
     def __str__(self) -> str:
-        """``i_new (8 bytes)``, ``i_data (16 bytes more)``, ``i_rcu (16 bytes, which it shared with i_list)``."""
-        amount = counted(self.bits, "bit") if self.bits else counted(self.bytes, "byte")
-        return f"{self.names} ({amount}{self.clause})"
+        """``i_new (8 bytes)``, ``i_data (16 bytes more)``."""
+        return f"{self.path} ({_bytes(self.bytes)}{' more' * self.more})"
 
 
 def growth(record: LintedRecord) -> tuple[Growth, ...]:
-    """What is new or grew or left a union or is larger than what it replaced, the largest addition first."""
-    found = (one for place, _ in _places(record) for one in place)
-    return tuple(sorted(found, key=lambda one: (-one.bytes, one.names)))
-
-
-def _places(record: LintedRecord) -> Iterator[tuple[tuple[Growth, ...], int]]:
-    """What grew in each place of the record, and how many bytes more members lie on there."""
+    """What is new or grew, the largest addition first."""
     before, now = record.before, record.now
-    if before is not None:
-        versions = (before.layout, before.layouts), (now.layout, now.layouts)
-        yield from _by_place(versions, "", MOST_LEVELS)
+    if before is None:
+        return ()
+    found = _grown((before.layout, before.layouts), (now.layout, now.layouts), "", MOST_LEVELS)
+    return tuple(sorted(found, key=lambda one: (-one.bytes, one.path)))
+
+
+def _grown(before: _Version, after: _Version, prefix: str, levels: int) -> Iterator[Growth]:
+    """Of members that share bytes, as in a union, the largest new or grown one tells what all of them take more."""
+    was = {one.path: one for one in nameable(*before)}
+    for cluster in _clusters(nameable(*after)):
+        known = [was[one.path] for one in cluster if one.path in was]
+        more = _extent(cluster) - _extent(known)
+        grown = [one for one in cluster if one.path not in was or one.span.size > was[one.path].span.size]
+        if more <= 0 or not grown:
+            continue
+        largest = max(grown, key=lambda one: (one.span.size, one.path))
+        inside: tuple[Growth, ...] = ()
+        if largest.path in was:
+            inside = tuple(_inside(was[largest.path], largest, (before[1], after[1]), prefix, levels))
+        yield from inside or (Growth(f"{prefix}{largest.path}", more, bool(known)),)
+
+
+def _clusters(members: Iterable[Named]) -> list[list[Named]]:
+    """Members that lie on one another, together, by offset."""
+    found: list[list[Named]] = []
+    end = 0
+    for one in sorted((one for one in members if one.span.size), key=lambda one: (one.offset, one.path)):
+        if found and one.offset < end:
+            found[-1].append(one)
+        else:
+            found.append([one])
+        end = max(end, one.end)
+    return found
+
+
+def _extent(members: list[Named]) -> int:
+    """Bytes from the first to the end of the last."""
+    return max(one.end for one in members) - min(one.offset for one in members) if members else 0
+
+
+def _inside(before: Named, now: Named, sides: tuple[Layouts, Layouts], prefix: str, levels: int) -> Iterator[Growth]:
+    """What grew within a record that is held by value; nothing where it is another record now, or an array."""
+    was, new = before.member, now.member
+    if was.record is None or new.record is None or was.dimensions or new.dimensions or not levels:
+        return
+    old, inner = sides[0].by_id(was.record), sides[1].by_id(new.record)
+    if old.title == inner.title:
+        yield from _grown((old, sides[0]), (inner, sides[1]), f"{prefix}{now.path}.", levels - 1)
 
 
 def in_words(grown: tuple[Growth, ...]) -> str:
     """The largest of them in words: ``i_new (8 bytes), i_data (16 bytes more) and 2 others (5 bytes)``."""
     parts, rest = [str(one) for one in grown[:MOST_NAMED]], grown[MOST_NAMED:]
     if rest:
-        others = f"{len(rest)} other{'s' * (len(rest) > 1)} ({counted(sum(one.bytes for one in rest), 'byte')})"
+        others = f"{len(rest)} other{'s' * (len(rest) > 1)} ({_bytes(sum(one.bytes for one in rest))})"
         return f"{', '.join(parts)} and {others}"
     return listed(parts)
 
 
-def counted(count: int, unit: str) -> str:
-    """``1 byte``, ``2 bytes``."""
-    return f"{count} {unit}{'s' * (count != 1)}"
-
-
-def _by_place(versions: _Versions, prefix: str, levels: int) -> Iterator[tuple[tuple[Growth, ...], int]]:
-    was, now = ({one.path: one for one in nameable(*side)} for side in versions)
-    parted = unshared(was, now)
-    for region in regions(was.values(), now.values()):
-        kept = [one for one in region.after if one.path in was]
-        found: Iterable[Growth] = ()
-        if region.added <= 0:
-            pass
-        elif not kept:
-            found = (_came(region, prefix),)
-        elif len(region.after) == len(region.before) == 1:
-            found = _larger(was[kept[0].path], kept[0], versions, prefix, levels)
-        else:
-            found = _union(region, was, parted, versions, prefix, levels)
-        yield tuple(found), region.added
-
-
-def _came(region: Region, prefix: str) -> Growth:
-    """New members, in the place of others or in one of their own."""
-    if region.before:
-        more = f" more than {_largest(region.before, prefix)}"
-        return Growth(_largest(region.after, prefix), region.added, more)
-    if all(one.member.is_bit_field for one in region.after):
-        names = listed([f"{prefix}{one.path}" for one in region.after])
-        return Growth(names, region.added, bits=sum(one.member.bit_size or 0 for one in region.after))
-    return Growth(_largest(region.after, prefix), region.added)
-
-
-def _larger(before: Named, now: Named, versions: _Versions, prefix: str, levels: int) -> Iterator[Growth]:
-    """What grew within a record that is held by value; the whole where nothing did, or it is no such record."""
-    more = Growth(f"{prefix}{now.path}", now.span.size - before.span.size, " more")
-    yield from tuple(_inside(before, now, versions, prefix, levels)) or (more,)
-
-
-def _union(
-    region: Region, was: Mapping[str, Named], parted: Mapping[str, str], versions: _Versions, prefix: str, levels: int
-) -> Iterator[Growth]:
-    """What left a union, and of what makes one larger the largest."""
-    left = region.added
-    for one in region.after:
-        if one.path in parted and left > 0:
-            left -= one.span.size
-            bits = one.member.bit_size or 0
-            shared = f", which it shared with {prefix}{parted[one.path]}"
-            yield Growth(f"{prefix}{one.path}", one.span.size, shared, bits)
-    arms = [
-        one
-        for one in region.after
-        if one.path not in parted and (one.path not in was or one.span.size > was[one.path].span.size)
-    ]
-    if not arms or left <= 0:
-        return
-    arm = max(arms, key=lambda one: (one.span.size, one.path))
-    if arm.path in was:
-        yield from _larger(was[arm.path], arm, versions, prefix, levels)
-    elif arm.member.is_bit_field:
-        yield Growth(f"{prefix}{arm.path}", left, bits=arm.member.bit_size or 0)
-    else:
-        yield Growth(f"{prefix}{arm.path}", left, " more than what shares its bytes")
-
-
-def _largest(members: tuple[Named, ...], prefix: str) -> str:
-    """``a and 2 more``, the largest first; of those that share bytes the largest speaks for all."""
-    firsts = (min(cluster, key=_by_size) for cluster in clusters(members))
-    return listed([f"{prefix}{one.path}" for one in sorted(firsts, key=_by_size)], 2)
-
-
-def _by_size(one: Named) -> tuple[int, str]:
-    return -one.span.size, one.path
-
-
-def _inside(before: Named, now: Named, versions: _Versions, prefix: str, levels: int) -> Iterator[Growth]:
-    """What grew within a record that is held by value; nothing where it is another record now, or an array."""
-    was, new = before.member, now.member
-    if was.record is None or new.record is None or was.dimensions or new.dimensions or not levels:
-        return iter(())
-    (_, olds), (_, news) = versions
-    inner = (olds.by_id(was.record), olds), (news.by_id(new.record), news)
-    if inner[0][0].title != inner[1][0].title:
-        return iter(())
-    places = _by_place(inner, f"{prefix}{now.path}.", levels - 1)
-    return (one for place, _ in places for one in place)
+def _bytes(count: int) -> str:
+    return "1 byte" if count == 1 else f"{count} bytes"
 
 
 def cause(record: LintedRecord) -> str:
-    """``what grew: flags (8 bytes)``, with the alignment, and what else it takes for the bytes to add up."""
+    """``what grew: flags (8 bytes)``, and the alignment where that is wider than before."""
     grown, new = growth(record), record.layout
-    old = record.before.layout if record.before else new
+    was = record_alignment(record.before.layout if record.before else new)
+    now = record_alignment(new)
     said = f"what grew: {in_words(grown)}" if grown else "no member grew"
-    size = new.size - old.size
-    rest = size - sum(one.bytes for one in grown)
-    less = _bytes_less(record, -rest) if rest < 0 else 0
-    fewer = f"other members take {counted(less, 'byte')} less" if less else ""
-    left, holes = rest + less, ""
-    if (rest < 0 or rest * _PART >= size) and left:
-        verb = ("is" if left == 1 else "are") if left > 0 else ("lies" if left == -1 else "lie")
-        holes = f"{counted(abs(left), 'byte')} {verb} {'holes and padding' if left > 0 else 'in old holes'}"
-    was, now = record_alignment(old), record_alignment(new)
-    aligned = f"the record is aligned to {now} bytes now, to {was} before" if now > was else ""
-    if aligned and holes and left > 0:
-        return "; ".join(filter(None, (said, fewer, f"{aligned}: {holes}")))
-    if grown or aligned:
-        return "; ".join(filter(None, (said, fewer, holes, aligned)))
-    return f"{said}: {(f'{holes}, check its alignments' if holes else 'look at its alignments and holes')}"
-
-
-def _bytes_less(record: LintedRecord, missing: int) -> int:
-    """The bytes that others take less, where what grew is told with ``missing`` bytes more than the record grew.
-
-    Less lies where members went or shrank; too much is told of what left a union of others, or grew in a record beside
-    such as shrank.
-    """
-    over = [(sum(one.bytes for one in place) - added, added) for place, added in _places(record)]
-    lost = sum(-added for _, added in over if added < 0)
-    return lost + min(sum(more for more, added in over if more > 0 < added), max(0, missing - lost))
+    if now > was:
+        return f"{said}; the record is aligned to {now} bytes now, to {was} before"
+    return said if grown else f"{said}: look at its holes, and at what left a union"
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,13 +24,11 @@ from linesmith.analyzer.intent.check import (
     unknown_types,
 )
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.lint.accepted import misnamed
 from linesmith.analyzer.lint.pairs import Pair, of_one
 from linesmith.analyzer.lint.renames import Names, RecordsRenamed, Renamed, joined_pairs, renamed, with_new_names
 from linesmith.analyzer.lint.rules.catalogue import RULES, LintedBuild, LintedRecord, RecordVersion, Rule, rule
 from linesmith.analyzer.model import (
     NO_INTENT,
-    GroupDoc,
     Intent,
     Layout,
     LintChoice,
@@ -53,8 +51,8 @@ _What = TypeVar("_What")
 class Linted:
     """What is looked at: the builds' names, their sides, and pairs of records whose layouts differ or are asked for.
 
-    ``compared`` and ``changed`` count records, as in ``LintReport``. ``facts`` and ``docs`` are what the source and its
-    documentation tell, by the record's name. ``remarks`` are whole sentences on what could not be judged, ``unjudged``
+    ``compared`` and ``changed`` count records, as in ``LintReport``. ``facts`` are what the source tells, by the
+    record's name. ``remarks`` are whole sentences on what could not be judged, ``unjudged``
     the files of a change that the deadline left out.
     """
 
@@ -66,7 +64,6 @@ class Linted:
     compared: int = 0
     changed: int = 0
     facts: Mapping[str, tuple[SourceFact, ...]] = field(default_factory=dict)
-    docs: Mapping[str, GroupDoc] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
     unjudged: tuple[str, ...] = ()
 
@@ -131,8 +128,7 @@ def _records(linted: Linted, policy: Policy) -> Iterator[LintedRecord]:
         tuned = f"has intents in {intents[0].place}" if intents else ""
         for version in (now, before):
             tuned = tuned or (policy.tuned(version.layout, version.layouts) if version else "")
-        facts, doc = linted.facts.get(new.name, ()), linted.docs.get(new.name)
-        yield LintedRecord(now, before, tuned, intents, facts, doc, linted.old)
+        yield LintedRecord(now, before, tuned, intents, linted.facts.get(new.name, ()), linted.old)
 
 
 def _stale_types(linted: Linted, policy: Policy, names: Sequence[Renamed]) -> Iterator[Violation]:
@@ -218,7 +214,7 @@ def _under(told: Sequence[tuple[str, Iterable[_What]]]) -> Iterator[tuple[_What,
 
 
 def enabled_rules(choices: Sequence[LintChoice], rules: Sequence[Rule] = RULES) -> tuple[Rule, ...]:
-    """The rules that are on: those of the default, and what ``linesmith.toml`` and then the command line choose.
+    """The rules that are on: all but what ``linesmith.toml`` and then the command line choose otherwise.
 
     Within one choice the more exact word wins: a rule's name over a pattern, a pattern over ``all``; ``ignore`` wins
     where both are alike. Raises ``RuleUnknown`` for a word that means no rule.
@@ -231,7 +227,7 @@ def enabled_rules(choices: Sequence[LintChoice], rules: Sequence[Rule] = RULES) 
 
 
 def _is_on(one: Rule, choices: Iterable[LintChoice]) -> bool:
-    on = one.default
+    on = True
     for choice in choices:
         wanted = max((_exactness(word, one.name) for word in choice.select), default=0)
         unwanted = max((_exactness(word, one.name) for word in choice.ignore), default=0)
@@ -256,7 +252,7 @@ def checked(intent: Intent, head: str, build: LintedBuild, configuration: frozen
     """
     holding = tuple(filter(applies(configuration), intent.types))
     layouts = build.layouts
-    unknown = (*unknown_types(holding, layouts), *misnamed(intent.suppressions, layouts))
+    unknown = tuple(unknown_types(holding, layouts))
     wrong = (*contradictions(intent), *unknown, *impossible(holding, layouts))
     names = dict.fromkeys(one.record for one in holding if layouts.variants(one.record))
     found = of_one(layouts, tuple(names)) if names else None

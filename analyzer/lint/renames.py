@@ -33,8 +33,6 @@ _PART = re.compile(r"(\w+)(.*)", re.ASCII)
 _ROOM = re.compile(
     r"_*(?:\w+_)?(?:reserved|unused|spare|dummy|filler|rsvd?|pad(?:ding)?)_?\d*_*", re.ASCII | re.IGNORECASE
 )
-# Nobody writes a path of more parts; damaged debug information has records that hold themselves.
-_MOST_PARTS = 16
 
 _MemberTypes = frozenset[tuple[str, str]]
 # A record with the layouts of its build.
@@ -112,71 +110,26 @@ def _alike(mine: _MemberTypes, theirs: _MemberTypes, records: tuple[Layout, Layo
     return common if enough else 0
 
 
-def _new_name_of(path: str, before: Version, after: Version, parts: int = _MOST_PARTS) -> str | None:
+def _new_name_of(path: str, before: Version, after: Version) -> str | None:
     """What the member ``path`` of the record ``before`` is called ``after``; ``None`` where nothing shows it for sure.
 
-    Behind the member that it followed, as many of its type came as went, and it is the only one of them, or the one
-    that lies where it lay.
+    Only a member of the record itself is followed, whatever the path names within it.
     """
-    step = _path_step(path, before, after) if parts else None
-    if step is None:
-        return None
-    if not step.rest:
-        return step.name
-    found = _new_name_of(step.rest, *step.inside, parts - 1) if step.inside else None
-    return found and f"{step.name}.{found}"
-
-
-def _entered(path: str, before: Version, after: Version, parts: int = _MOST_PARTS) -> Iterator[tuple[Version, Version]]:
-    """The two versions of each record on the way to the member, those of one name; an element's own version first."""
-    step = _path_step(path, before, after) if parts else None
-    if step is None or not step.rest or step.inside is None:
-        return
-    (old, _), (new, _) = step.inside
-    if old.name == new.name:
-        yield step.inside
-    yield from _entered(step.rest, *step.inside, parts - 1)
+    first, dot, rest = path.partition(".")
+    part = _PART.fullmatch(first)
+    name = _renamed_members(before, after).get(part[1]) if part else None
+    found = f"{name}{part[2]}{dot}{rest}" if part and name else ""
+    return found if named(*after, found) else None
 
 
 def _renamed_members(before: Version, after: Version) -> dict[str, str]:
     """What the record's own members are called now that have bytes and whose names are gone, by these names."""
-    found = _successors(*_members_by_path(before, after))
+    was, now = ({one.path: one for one in nameable(*version)} for version in (before, after))
     return {
         path: one.path
-        for path, one in found.items()
+        for path, one in _successors(was, now).items()
         if one.span.size and path.isidentifier() and one.path.isidentifier()
     }
-
-
-@dataclass(frozen=True, slots=True)
-class _PathStep:
-    """What the first part of a path is called now, the ``rest`` of it, and the records in which that goes on."""
-
-    name: str
-    rest: str
-    inside: tuple[Version, Version] | None
-
-
-def _path_step(path: str, before: Version, after: Version) -> _PathStep | None:
-    first, _, rest = path.partition(".")
-    part = _PART.fullmatch(first)
-    was, now = _members_by_path(before, after)
-    if part is None or part[1] not in was:
-        return None
-    old = was[part[1]]
-    new = now.get(old.path) or _successors(was, now).get(old.path)
-    if new is None:
-        return None
-    records = old.member.record, new.member.record
-    inside = None
-    if records[0] is not None and records[1] is not None:
-        inside = (before[1].by_id(records[0]), before[1]), (after[1].by_id(records[1]), after[1])
-    return _PathStep(f"{new.path}{part[2]}", rest, inside)
-
-
-def _members_by_path(before: Version, after: Version) -> tuple[_Members, _Members]:
-    was, now = ({one.path: one for one in nameable(*version)} for version in (before, after))
-    return was, now
 
 
 def _successors(was: _Members, now: _Members) -> dict[str, Named]:
@@ -272,14 +225,7 @@ def with_new_names(records: tuple[LintedRecord, ...], old: Layouts, intent: Inte
     layouts = [(before.layout, now.layout) for before, now in watched]
     guarded = dict.fromkeys(before.name for before, _ in layouts if intent.of(before.name))
     said = {name: names for name in guarded if (names := new_member_names(name, intent, layouts, (old, new)))}
-    # The records within watched ones whose members intents name, and these themselves.
-    followed = [
-        (old_part[0], new_part[0])
-        for before, after in layouts
-        for path in said.get(before.name, ())
-        for old_part, new_part in _entered(path, (before, old), (after, new))
-    ]
-    own = {(a.id, b.id): _renamed_members((a, old), (b, new)) for a, b in (*followed, *layouts)}
+    own = {(a.id, b.id): _renamed_members((a, old), (b, new)) for a, b in layouts}
     if not said and not any(own.values()):
         return RecordsRenamed(records)
     by_old = {before: names for (before, _), names in own.items()}

@@ -3,7 +3,6 @@
 
 ``guarded`` are those whose lines are no place for others; ``locks_with_data`` finds what a lock probably protects by
 the names, ``reference_counts`` the members that whoever looks at an object writes, as a lock that nobody waits for.
-``inheritance_lost`` tells the alignment that members had by their types alone, and that went with a change of these.
 """
 
 from __future__ import annotations
@@ -19,8 +18,7 @@ from linesmith.analyzer.layouts.gaps import Span, meet
 from linesmith.analyzer.layouts.leaves import Named, nameable, named
 from linesmith.analyzer.layouts.placement import alignment_of
 from linesmith.analyzer.lint.groups import marked_groups
-from linesmith.analyzer.lint.rules.rule import RecordVersion
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, Member, MemberCategory, Severity, TypeIntent
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, MemberCategory, Severity, TypeIntent
 
 # So many records within one are looked at; damaged debug information has them without end.
 _MOST_RECORDS = 1 << 14
@@ -32,8 +30,6 @@ _COUNTS = re.compile(r"(?:struct )?(?:refcount|kref|rcuref|file_ref)(?:_t|_struc
 _ATOMIC = re.compile(r"(?:struct |std::)?_?atomic", re.IGNORECASE)
 # What stands in front of it is of the record, as in f_count; an rx_count or error_count is of something else.
 _NAME = re.compile(r"_*(?:(?!rx|tx)[a-z]{1,2}_)?(?:count|refcount|refcnt|cnt|refs|users|usage)_?")
-# Nesting of what somebody aligns is flat; damaged debug information may go round.
-_MOST_LEVELS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,20 +121,12 @@ def guards_near(name: str, guards: frozenset[str], layout: Layout, layouts: Layo
     return frozenset(path for path in near if meet(spans[name], spans[path], CACHE_LINE_BYTES, 0))
 
 
-@dataclass(frozen=True, slots=True)
-class LockData:
-    """A lock and the ``data`` it probably protects, by place; none where names do not tell."""
-
-    lock: Named
-    data: tuple[Named, ...]
-
-
-def locks_with_data(layout: Layout, layouts: Layouts) -> dict[str, LockData]:
-    """The locks of the record by name; none of a record that is a lock itself."""
+def locks_with_data(layout: Layout, layouts: Layouts) -> dict[str, tuple[Named, ...]]:
+    """The data that each lock of the record probably protects, by place; none where names do not tell."""
     found = tuple(locks(layout, layouts))
     others = (one for one in nameable(layout, layouts) if one.span.size) if found else ()
     words = {one: words_of(one.path) for one in others}
-    return {lock.path: LockData(lock, _named_alike(lock, found, words)) for lock in found}
+    return {lock.path: _named_alike(lock, found, words) for lock in found}
 
 
 def _named_alike(lock: Named, others: Sequence[Named], words: Mapping[Named, frozenset[str]]) -> tuple[Named, ...]:
@@ -159,51 +147,3 @@ def reference_counts(layout: Layout, layouts: Layouts) -> Iterator[Named]:
             atomic = _ATOMIC.match(one.member.type) and _NAME.fullmatch(name)
             if atomic or _COUNTS.fullmatch(one.member.type):
                 yield one
-
-
-@dataclass(frozen=True, slots=True)
-class InheritedAlignment:
-    """``members`` that were aligned to ``bytes`` only because ``origin`` was; ``now`` is the most that one has left.
-
-    ``origin`` is ``struct lock``, or ``word of struct lock`` where that member asked for it.
-    """
-
-    members: tuple[Named, ...]
-    origin: str
-    bytes: int
-    now: int
-
-
-def inheritance_lost(before: RecordVersion, after: RecordVersion) -> Iterator[InheritedAlignment]:
-    """One for each origin that members of both builds have lost, in the order of their first members."""
-    old, olds = before.layout, before.layouts
-    asking = {one.path for one in asked_alignments(old, olds) if one.asked >= CACHE_LINE_BYTES and not one.part}
-    now = {one.path: one for one in nameable(after.layout, after.layouts)}
-    found: dict[tuple[str, int], list[Named]] = {}
-    for was in nameable(old, olds):
-        bytes_, one = alignment_of(was.member), now.get(was.path)
-        if one is None or was.path in asking or was.member.record is None or bytes_ < CACHE_LINE_BYTES:
-            continue
-        if _alignment_left(one, after.layout) < bytes_:
-            found.setdefault((_origin(was.member, olds), bytes_), []).append(one)
-    for (origin, bytes_), members in found.items():
-        most = max(_alignment_left(one, after.layout) for one in members)
-        yield InheritedAlignment(tuple(members), origin, bytes_, most)
-
-
-def _alignment_left(one: Named, layout: Layout) -> int:
-    """The alignment of a member; what begins where its record does has that of the record, too."""
-    return max(alignment_of(one.member), (layout.alignment or 1) if one.offset == 0 else 1)
-
-
-def _origin(member: Member, layouts: Layouts, levels: int = _MOST_LEVELS) -> str:
-    """What within the member's type asks for its alignment."""
-    inner = layouts.by_id(member.record or 0)
-    for part in inner.members if levels else ():
-        if alignment_of(part) < alignment_of(member):
-            continue
-        brought = layouts.by_id(part.record) if part.record is not None else None
-        if brought is None or max(brought.alignment or 1, brought.natural_alignment) < alignment_of(part):
-            return f"{part.name or 'a part'} of {inner.title}"
-        return _origin(part, layouts, levels - 1) if brought.name else inner.title
-    return inner.title

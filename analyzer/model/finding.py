@@ -29,9 +29,6 @@ class Bounds:
         return Bounds(self.least * factor, self.most * factor)
 
 
-NOTHING = Bounds()
-
-
 @dataclass(frozen=True, slots=True)
 class Side:
     """A member's part in a sharing: its samples, and the CPUs and nodes that they come from.
@@ -80,11 +77,11 @@ class LineCost:
     cycles: float = 0.0
     slow_cycles: float = 0.0
     sharings: tuple[SharingCost, ...] = ()
-    removable: Bounds = NOTHING
-    removable_cycles: Bounds = NOTHING
-    adjacent: Bounds = NOTHING
-    adjacent_cycles: Bounds = NOTHING
-    share: Bounds = NOTHING
+    removable: Bounds = Bounds()
+    removable_cycles: Bounds = Bounds()
+    adjacent: Bounds = Bounds()
+    adjacent_cycles: Bounds = Bounds()
+    share: Bounds = Bounds()
     exact: bool = False
     timed: bool = False
     notes: tuple[str, ...] = ()
@@ -93,9 +90,6 @@ class LineCost:
     def waited(self) -> float:
         """All cycles that loads waited on the line."""
         return self.cycles + self.slow_cycles
-
-
-NO_COST = LineCost()
 
 
 class Outcome(StrEnum):
@@ -335,7 +329,7 @@ class Finding:
     simulated: str = ""
     agreements: tuple[tuple[Agreement, int], ...] = ()
     samples: tuple[tuple[Outcome, int], ...] = ()
-    cost: LineCost = NO_COST
+    cost: LineCost = LineCost()
     lock: ContendedLock | None = None
     quoted: bool = False
     stores_sampled: bool = True

@@ -2,8 +2,7 @@
 """What a lint of layouts says, and what it is told: intents, groups, isolation and budgets, each with its reason.
 
 A lint finds violations of rules; some are known and accepted. Intents are what people want of a layout, as
-``linesmith.toml`` says it. Documentation says of a record's members what the tables of
-Documentation/networking/net_cachelines hold.
+``linesmith.toml`` says it.
 """
 
 from __future__ import annotations
@@ -203,23 +202,3 @@ class Intent:
 
 
 NO_INTENT = Intent()
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentedMember:
-    """A row: the member's ``name``, and how sending (``tx``) and receiving (``rx``) use it, empty where not at all."""
-
-    name: str
-    line: int
-    tx: str = ""
-    rx: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class GroupDoc:
-    """The table of one record, called without ``struct``; ``line`` of ``file`` is where it begins."""
-
-    record: str
-    file: str
-    line: int
-    members: tuple[DocumentedMember, ...] = ()

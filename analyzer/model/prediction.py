@@ -117,9 +117,6 @@ class Interval:
     high: float
 
 
-NO_CHANGE = Interval(0.0, 0.0)
-
-
 @dataclass(frozen=True, slots=True)
 class JudgedPair:
     """Misses of ``victim`` by the doing of stores to ``writer``, before and after; both are members of the object."""
@@ -153,7 +150,7 @@ class Judgement:
 
     before: float = 0.0
     after: float = 0.0
-    interval: Interval = NO_CHANGE
+    interval: Interval = Interval(0.0, 0.0)
     whole: float = 0.0
     lines: tuple[JudgedLine, ...] = ()
     pairs: tuple[JudgedPair, ...] = ()

@@ -150,19 +150,15 @@ class Conflict:
         return self.local + self.remote
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
-    """One row of a profile: accesses by one instruction (or function) to one offset of one line.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineCounts:
+    """What a source counts of a line, or of one access to it.
 
     Counts are sample counts; where the source gives shares of a line's total they are rounded back to counts.
     ``None`` means that the source has no such column, which is not the same as zero. ``taken`` counts stores and
-    atomic updates that took the line from another CPU's cache, ``width`` is in bytes; only recordings have them.
-    ``by_cpu`` are the same samples by CPU, where the source has them one by one. ``call_paths`` say who called the code
-    of the contended ones, the most frequent first; those of further callers, or of none that is known, are the rest.
+    atomic updates that took the line from another CPU's cache; only recordings have it.
     """
 
-    offset: int | None
-    function: str | None
     hitm_remote: int | None = None
     hitm_local: int | None = None
     peer_remote: int | None = None
@@ -171,6 +167,34 @@ class Access:
     stores_l1_miss: int | None = None
     stores_na: int | None = None
     records: int | None = None
+    taken: int | None = None
+
+    @property
+    def contended(self) -> int:
+        """Accesses served from a line modified elsewhere: HITM loads, or peer snoops where there is no HITM.
+
+        A recording also knows the stores that took the line from another CPU.
+        """
+        hitm = (self.hitm_remote or 0) + (self.hitm_local or 0)
+        return (hitm or (self.peer_remote or 0) + (self.peer_local or 0)) + (self.taken or 0)
+
+    @property
+    def stores(self) -> int:
+        """Stores sampled on any level."""
+        return (self.stores_l1_hit or 0) + (self.stores_l1_miss or 0) + (self.stores_na or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Access(LineCounts):
+    """One row of a profile: accesses by one instruction (or function) to one offset of one line.
+
+    ``width`` is in bytes; only recordings have it.
+    ``by_cpu`` are the same samples by CPU, where the source has them one by one. ``call_paths`` say who called the code
+    of the contended ones, the most frequent first; those of further callers, or of none that is known, are the rest.
+    """
+
+    offset: int | None
+    function: str | None
     cpus: int | None = None
     cycles_remote: int | None = None
     cycles_local: int | None = None
@@ -184,7 +208,6 @@ class Access:
     symbol_cut: bool = False
     text_line: int | None = None
     width: int | None = None
-    taken: int | None = None
     by_cpu: tuple[CpuCounts, ...] = ()
     call_paths: tuple[CallPath, ...] = ()
 
@@ -194,22 +217,9 @@ class Access:
         file = (self.object_file or "").rpartition("/")[2].strip("[]")
         return self.function or f"[{file or 'unknown'}]"
 
-    @property
-    def contended(self) -> int:
-        """Accesses served from a line modified elsewhere: HITM loads, or peer snoops where there is no HITM.
-
-        A recording also knows the stores that took the line from another CPU.
-        """
-        return _contended(self)
-
-    @property
-    def stores(self) -> int:
-        """Stores sampled on any level."""
-        return _stores(self)
-
 
 @dataclass(frozen=True, slots=True)
-class CacheLine:
+class CacheLine(LineCounts):
     """One cache line of a profile with everything sampled on it; ``bytes`` is 64, 128 (double line) or 256.
 
     ``nominal`` tells that the text has shares only: counts are then as of 10,000 samples a column, and can be
@@ -222,32 +232,13 @@ class CacheLine:
     address: int | None
     accesses: tuple[Access, ...]
     bytes: int = CACHE_LINE_BYTES
-    hitm_remote: int | None = None
-    hitm_local: int | None = None
-    peer_remote: int | None = None
-    peer_local: int | None = None
-    stores_l1_hit: int | None = None
-    stores_l1_miss: int | None = None
-    stores_na: int | None = None
-    records: int | None = None
     loads: int | None = None
     share: float | None = None
     text_line: int | None = None
     nominal: bool = False
-    taken: int | None = None
     conflicts: tuple[Conflict, ...] = ()
     misses: Misses | None = None
     pid: int | None = None
-
-    @property
-    def contended(self) -> int:
-        """HITM loads of the line, or peer snoops where the profile has no HITM, and stores that took it."""
-        return _contended(self)
-
-    @property
-    def stores(self) -> int:
-        """Stores sampled on the line, any level."""
-        return _stores(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,15 +272,6 @@ class Profile:
     areas: tuple[ObjectArea, ...] = ()
     sampling: Sampling | None = None
     excerpt: bool = False
-
-
-def _contended(counts: Access | CacheLine) -> int:
-    hitm = (counts.hitm_remote or 0) + (counts.hitm_local or 0)
-    return (hitm or (counts.peer_remote or 0) + (counts.peer_local or 0)) + (counts.taken or 0)
-
-
-def _stores(counts: Access | CacheLine) -> int:
-    return (counts.stores_l1_hit or 0) + (counts.stores_l1_miss or 0) + (counts.stores_na or 0)
 
 
 class Fate(StrEnum):

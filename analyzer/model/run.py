@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
+from math import prod
 from pathlib import Path
 
 from linesmith.analyzer.model.layout import CACHE_LINE_BYTES
@@ -147,10 +148,7 @@ class Space:
     @property
     def size(self) -> int:
         """How many points there are."""
-        count = 1
-        for dimension in self.dimensions:
-            count *= len(dimension.choices)
-        return count
+        return prod(len(dimension.choices) for dimension in self.dimensions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
-from linesmith.analyzer.base.cxx_names import with_cxx_names
-from linesmith.analyzer.base.text import listed
+from linesmith.analyzer.base.text import listed, with_cxx_names
 from linesmith.analyzer.model import Bounds, ElfIdentity, LineMember, TriageKind
 from linesmith.analyzer.report.findings import ProfileSection, count_range
 from linesmith.analyzer.report.prose import WIDTH, counted, cut, in_columns, prose, shell_rows

@@ -109,12 +109,11 @@ def _violation(one: Violation) -> Json:
 
 
 def render_rules(rules: Sequence[Rule]) -> str:
-    """One line a rule: name, severity, what breaks it, and whether it has to be asked for."""
+    """One line a rule: name, severity, what breaks it, and whether it is for all records."""
     widths = [max((len(one.name) for one in rules), default=0), max(map(len, Severity)), 0]
     rows = []
     for one in rules:
-        remarks = ["off unless selected"] * (not one.default) + ["on all records"] * one.untuned
-        extent = f" ({', '.join(remarks)})" if remarks else ""
+        extent = " (on all records)" if one.untuned else ""
         rows.append(in_columns((one.name, one.severity, f"{one.summary}{extent}"), widths))
     return "".join(f"{row}\n" for row in rows)
 
@@ -320,7 +319,7 @@ def _rule(name: str) -> Json:
         "shortDescription": {"text": f"{one.summary[0].upper()}{one.summary[1:]}."},
         "fullDescription": {"text": " ".join(text.split("\n\n")[1].split())},
         "help": {"text": f"linesmith explain {name}", "markdown": text},
-        "defaultConfiguration": {"level": _LEVELS[one.severity], "enabled": one.default},
+        "defaultConfiguration": {"level": _LEVELS[one.severity], "enabled": True},
     }
 
 

@@ -14,8 +14,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from unicodedata import combining, east_asian_width
 
-from linesmith.analyzer.base.cxx_names import with_cxx_names
-from linesmith.analyzer.base.text import visible
+from linesmith.analyzer.base.text import visible, with_cxx_names
 
 # What a sentence has at most, however wide the terminal: longer lines are hard to read.
 WIDTH = 100

@@ -19,7 +19,7 @@ from linesmith.analyzer.attribution.placement import Trust, placed, refuse_other
 from linesmith.analyzer.attribution.same_code import with_linked_code
 from linesmith.analyzer.attribution.variables import ObjectMap
 from linesmith.analyzer.attribution.votes import identified, open_objects
-from linesmith.analyzer.base.errors import BuildIdDiffers, DebugInfoMissing
+from linesmith.analyzer.base.errors import DebugInfoMissing, ProfileError
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.layouts.dwarf import Reading, operands, touched
 from linesmith.analyzer.model import (
@@ -89,7 +89,7 @@ def explain(
 
     ``reading`` is that of the ELF file, ``map_of`` gives its access map, which can take long, once it is sure that the
     files fit; without one, what functions declare must do. ``trust`` is for sampled profiles of another build. Raises
-    ``BuildIdDiffers`` when the profile was recorded on another build, ``DebugInfoMissing`` where there is BTF only,
+    ``ProfileError`` when the profile was recorded on another build, ``DebugInfoMissing`` where there is BTF only,
     ``ElfError`` or ``DebugInfoDamaged``.
     """
     given, elf = profile, Path(reading.identity.path)
@@ -214,7 +214,7 @@ def _refuse_unfit(reading: Reading, profile: Profile, trust: Trust) -> None:
         raise DebugInfoMissing(message)
     recorded, build_id = profile.recording and profile.recording.build_id, reading.identity.build_id
     if recorded and build_id and recorded != build_id:
-        raise BuildIdDiffers(
+        raise ProfileError(
             f"{profile.source} was recorded on build-id {recorded}, but {reading.identity.path} has {build_id}; "
             "give the ELF file of the same build"
         )

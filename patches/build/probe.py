@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
-from linesmith.analyzer.base.child import Command, place_of, run, run_apart, timed_out
+from linesmith.analyzer.base.child import Command, find, run, run_apart, timed_out
 from linesmith.analyzer.base.errors import (
     CommandTimedOut,
     DebugInfoDamaged,
@@ -147,7 +147,7 @@ def _reading(command: Command, output: Path) -> Command:
     It may reach what the compiler may, for the same text decides what that does.
     """
     reader = object_reader()
-    argv = (str(reader), str(output), place_of(command.argv[0]), *command.argv[1:])
+    argv = (str(reader), str(output), find(command.argv[0]), *command.argv[1:])
     reached = command.confinement or Confinement()
     return replace(command, argv=argv, confinement=replace(reached, readable=(*reached.readable, reader)))
 

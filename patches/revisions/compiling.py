@@ -276,11 +276,6 @@ def _read(code: bytes) -> tuple[Counter[bytes], bool]:
     return Counter(texts), deep or len(ends) < len(starts) or is_spelt_otherwise(plain)
 
 
-def record_texts(code: bytes) -> Iterator[bytes]:
-    """Each record with a body, with the attributes in front of it and behind it."""
-    return iter(_read(code)[0])
-
-
 def _defined(code: bytes) -> Counter[bytes]:
     """What a header defines beside records: numbers of elements, types of members."""
     found = (one for one in _DEFINES.findall(code) if not one.startswith(b"enum") or b"{" in one)

@@ -7,24 +7,21 @@ the second version declares any more, though somebody guards them.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.layouts.collection import Layouts, LayoutTable
 from linesmith.analyzer.layouts.diff import paired
 from linesmith.analyzer.lint.renames import renamed
-from linesmith.analyzer.model import DependencyKind, FactKind, FileChange, Layout, Member, RecordKind, SourceFact
+from linesmith.analyzer.model import DependencyKind, FactKind, Layout, Member, RecordKind, SourceFact
 from linesmith.patches.build.preparation import Progress
-from linesmith.patches.revisions.compiling import BothVersions, record_texts
+from linesmith.patches.revisions.compiling import BothVersions
 from linesmith.patches.revisions.counterparts import record_names
 from linesmith.patches.revisions.paths import read_inside
 from linesmith.patches.revisions.versions import MOST_BYTES, Versions
 from linesmith.patches.scan.text_scan import TOO_LARGE, RecordText, TextPlaces, text_places
 from linesmith.patches.source.declaration import declared, staged_files
-from linesmith.patches.source.macros import without_comments
 
 Pair = tuple[Layout | None, Layout | None]
 # Ids of one file's records; those of the next file follow.
@@ -36,17 +33,13 @@ _MOST_LEVELS = 64
 
 @dataclass(frozen=True, slots=True)
 class JoinedRecords:
-    """The records that are paired, with what they hold and what holds them; ``compared`` were looked at.
-
-    Those ``renamed`` are the first version's names of records that seem to have another one in the second.
-    """
+    """The records that are paired, with what they hold and what holds them; ``compared`` were looked at."""
 
     old: LayoutTable
     new: LayoutTable
     pairs: tuple[Pair, ...]
     compared: int
     changed: int
-    renamed: frozenset[str] = frozenset()
 
 
 def joined(compiled: Sequence[BothVersions], requested: Collection[str]) -> JoinedRecords:
@@ -76,8 +69,7 @@ def joined(compiled: Sequence[BothVersions], requested: Collection[str]) -> Join
         news += _shifted(both.after, {new.id for _, new in chosen}, number)
         pairs += [(old and _moved(old, number), _moved(new, number)) for old, new in chosen]
         pairs += [(_moved(old, number), None) for old in gone]
-    names = frozenset(old.name for old, new in pairs if old and not new)
-    return JoinedRecords(LayoutTable(olds), LayoutTable(news), tuple(pairs), len(seen), changed, names)
+    return JoinedRecords(LayoutTable(olds), LayoutTable(news), tuple(pairs), len(seen), changed)
 
 
 def with_task_struct(layouts: LayoutTable) -> LayoutTable:
@@ -201,24 +193,15 @@ def _facts(layout: Layout, places: Mapping[str, TextPlaces], versions: Versions)
                 yield SourceFact(FactKind.POSITIONAL, members, "an initialiser gives it by position", place)
 
 
-_MARKED = re.compile(rb"align|cacheline", re.IGNORECASE)
-_SHOWN = 3
 # Ids that no compiled file gives; -1 is that of the tasks by which a kernel is known.
 _FIRST_ID = -2
 
 
-def removed_aligned_records(changes: Sequence[FileChange], intended: Collection[str]) -> Iterator[str]:
-    """A sentence on the aligned records, without those ``intended``, that changed files declare no more."""
-    found = [f"{name} of {file}" for name, file in _gone(changes, _aligned) if name not in intended]
-    if found:
-        counted = f"{len(found)} records" if len(found) > 1 else "1 record"
-        names = listed(found, _SHOWN)
-        yield f"{counted} with an alignment in no changed file any more, compared with nothing: {names}"
-
-
 def removed_records(versions: Versions, intended: Collection[str]) -> tuple[str, ...]:
     """Those of the records ``intended`` that the first version declares and the second does not."""
-    gone = {name for name, _ in _gone(versions.changes, declared) if name in intended}
+    kept = frozenset(name for change in versions.changes for name in declared(change.after))
+    lost = frozenset(name for change in versions.changes for name in record_names(change)[0]) - kept
+    gone = {name.decode() for name in lost}.intersection(intended)
     if not gone:
         return ()
     # A file that is the same in both versions may declare it, too.
@@ -233,26 +216,3 @@ def with_removed(layouts: LayoutTable, names: Collection[str]) -> LayoutTable:
     fresh = [name for name in names if not layouts.variants(name)]
     stand_ins = (Layout(_FIRST_ID - place, name, RecordKind.STRUCT, 0, ()) for place, name in enumerate(fresh))
     return LayoutTable((*layouts, *stand_ins)) if fresh else layouts
-
-
-def _gone(changes: Sequence[FileChange], guarded: Callable[[bytes], frozenset[bytes]]) -> Iterator[tuple[str, str]]:
-    """Each ``guarded`` record of the first version that no changed file of the second one declares, and its file."""
-    kept = frozenset(name for change in changes for name in declared(change.after))
-    for change in changes:
-        before, after = record_names(change)
-        gone = before - after - kept
-        for name in sorted(gone & guarded(change.before or b"")) if gone else ():
-            yield name.decode(), change.file
-
-
-def _aligned(text: bytes) -> frozenset[bytes]:
-    """The names of records that somebody gave an alignment."""
-    if not _MARKED.search(text):
-        return frozenset()
-    marked = (one for one in record_texts(without_comments(text)) if _MARKED.search(one))
-    # Behind a record that has a name there may be an attribute alone.
-    return frozenset(
-        name
-        for one in marked
-        for name in declared(one[: one.find(b"{") + 1]) or declared(one[one.rfind(b"}") :] + b";")
-    )

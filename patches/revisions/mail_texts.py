@@ -32,7 +32,6 @@ _CLOSING = re.compile(rb"^--([^\n]{1,200}?)--[ \t\r]*$", re.MULTILINE)
 _OTHER_MAIL = "message/rfc822"
 _NO_TEXT = ("text/html", "text/rtf", "text/calendar")
 _MAIL = re.compile(rb"^From \S+ +\w{3} \w{3} +\d{1,2} [\d:]{8} \d{4}$", re.MULTILINE)
-_PART = re.compile(rb"^Subject:(?:[^\n]|\n[ \t])*?\[[^\]\n]{0,80}?(\d{1,4})/(\d{1,4})\]", re.MULTILINE | re.IGNORECASE)
 _COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"BZh")
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
 _MOST_BYTES = 64 << 20
@@ -148,12 +147,6 @@ class Mail:
     name: str
     text: bytes
 
-    @property
-    def part(self) -> tuple[int, int] | None:
-        """Which it is of how many, as its subject says; a cover letter is number 0."""
-        found = _PART.search(self.text[:_HEADER_BYTES].partition(b"\n\n")[0])
-        return (int(found[1]), int(found[2])) if found else None
-
 
 def mails_of(name: str, content: bytes) -> tuple[Mail, ...]:
     """The patches of a file, one for each mail in it; raises ``PatchRefused`` for what cannot be read as it is."""
@@ -203,11 +196,6 @@ def _mails(name: str, text: bytes) -> Iterator[bytes]:
 def _sent_patches(text: bytes) -> tuple[bytes, ...]:
     """What was sent: the mail without its encoding, or of several parts those that are patches; raises ``Damaged``."""
     mail = part_of(text)
-    head = text[: len(text) - len(mail.body)]
     if mail.boundary is None:
-        return (head + mail.content(),)
-    found = patches_in(mail)
-    if len(found) > 1:
-        return found
-    # The subject says which part of a series it is.
-    return (head + found[0],) if found else (text,)
+        return (text[: len(text) - len(mail.body)] + mail.content(),)
+    return patches_in(mail) or (text,)

@@ -28,10 +28,7 @@ _MULTIPART = re.compile(rb"^Content-Type:\s*multipart/", re.MULTILINE | re.IGNOR
 _SUBMODULE = re.compile(
     rb"^--- ([^\t\r\n]+)[^\n]*\n\+\+\+ ([^\t\r\n]+)[^\n]*\n@@[^\n]*\n[-+]Subproject commit [0-9a-f]{40}", re.MULTILINE
 )
-_COMMIT = re.compile(rb"^commit [0-9a-f]{40,64}\b", re.MULTILINE)
 _COMPLAINT = re.compile(r"^error: ([^\n]{1,200})", re.MULTILINE)
-# Of a series of more patches, the tree has all or none.
-_MOST_PARTS = 100
 _SECONDS = 120
 _GIT = ("git", "--no-pager", "apply", "--whitespace=nowarn")
 _ENVIRONMENT = (
@@ -50,7 +47,7 @@ class _Failed:
 
 
 def patched(tree: Path, mails: Sequence[Mail]) -> Versions:
-    """The tree without and with the patches, whether it has them, the first of them, or none.
+    """The tree without and with the patches, whether it has all of them or none.
 
     Raises ``PatchRefused`` where they do not apply, or where the tree has some that change its build.
     """
@@ -82,8 +79,6 @@ def patched(tree: Path, mails: Sequence[Mail]) -> Versions:
             "versions are compiled as the tree is built"
         )
     remarks += _modules(given, strip)
-    if 0 < had < len(given):
-        remarks.append(f"{tree} has the first {had} of the {len(given)} patches already: all are judged")
     changes = tuple(
         FileChange(name, before.get(name), after.get(name))
         for name in sorted({*before, *after})
@@ -93,48 +88,27 @@ def patched(tree: Path, mails: Sequence[Mail]) -> Versions:
     return Versions(root.name, title, root, changes, tuple(remarks))
 
 
-def _sides(tree: Path, mails: Sequence[Mail], files: _Files, options: tuple[str, ...]) -> tuple[_Files, _Files, int]:
-    """The files before and after, and how many of the patches the tree, which has the ``files``, has already."""
-    back = (*options, "--reverse")
+def _sides(tree: Path, mails: Sequence[Mail], files: _Files, options: tuple[str, ...]) -> tuple[_Files, _Files, bool]:
+    """The files before and after, and whether the tree, which has the ``files``, has the patches already."""
     after = _applied(mails, files, options)
     if not isinstance(after, _Failed):
-        return files, after, 0
-    before = _applied(mails[::-1], files, back)
+        return files, after, False
+    before = _applied(mails[::-1], files, (*options, "--reverse"))
     if not isinstance(before, _Failed):
-        return before, files, len(mails)
-    for count in range(1, len(mails)) if len(mails) <= _MOST_PARTS else ():
-        if isinstance(_applied(mails[count - 1 : count], files, back), _Failed):
-            continue
-        before, rest = _applied(mails[:count][::-1], files, back), _applied(mails[count:], files, options)
-        if not isinstance(before, _Failed) and not isinstance(rest, _Failed):
-            return before, rest, count
+        return before, files, True
     if after.reason.startswith("corrupt"):
         raise PatchRefused(f"{after.mail.name} is damaged, {after.reason}; give the file that git wrote")
     said = f"{after.mail.name} applies to {tree} neither forwards nor backwards: {after.reason}"
-    raise PatchRefused(f"{said}; {_next_step(mails, after.mail)}")
-
-
-def _next_step(mails: Sequence[Mail], failed: Mail) -> str:
-    """What whoever gave the patches may have meant."""
-    number, count = failed.part or (0, 0)
-    parts = [one.part for one in mails if one.part]
-    if {*range(1, number)} - {part for part, _ in parts}:
-        return f"it is part {number} of {count}: give those before it, too, in their order"
-    if len(set(parts)) < len(parts):
-        return "some parts of the series are there more than once: give each once"
-    if parts != sorted(parts) and len({of for _, of in parts}) == 1:
-        return f"the {count} parts of the series are not in their order: give them so"
-    if len(_COMMIT.findall(failed.text)) > 1:
-        return "it has several commits, newest first as `git log` tells them: give what `git format-patch` writes"
-    return "name the tree it is for with --tree DIR"
+    step = (
+        "give all parts of the series, in their order" if len(mails) > 1 else "name the tree it is for with --tree DIR"
+    )
+    raise PatchRefused(f"{said}; {step}")
 
 
 def _no_patch(tree: Path, mails: Sequence[Mail]) -> str:
     name = mails[0].name if mails else "standard input"
     if not any(mail.text.strip() for mail in mails):
         return f"{name} is empty; give a patch as `git format-patch` writes it"
-    if all(mail.part and mail.part[0] == 0 for mail in mails):
-        return f"{name} is a cover letter; give the patches behind it"
     if any(_MULTIPART.search(mail.text) for mail in mails):
         return f"{name} is a mail of several parts, none of which is a patch; give one as `git format-patch` writes it"
     return f"{name} is no patch of files in {tree}; give one as `git format-patch` writes it"
@@ -146,7 +120,7 @@ def _modules(mails: Sequence[Mail], strip: int) -> Iterator[str]:
     names = sorted({plain(_behind(head) if strip else head) or repr(head.decode("utf-8", "replace")) for head in heads})
     if names:
         counted = f"{len(names)} submodules" if len(names) > 1 else "1 submodule"
-        yield f"{counted} ({listed(names, 1)}) not followed: --base-ref judges what another commit of one changes"
+        yield f"{counted} ({listed(names, 1)}) not followed: give --tree the submodule"
 
 
 def _heads(text: bytes) -> Iterator[bytes]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -14,11 +14,10 @@ from linesmith.analyzer.intent.check import symbols_in
 from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.lint.linting import Linted
 from linesmith.analyzer.lint.rules.catalogue import LintedBuild
-from linesmith.analyzer.lint.tuned import FOLDER, group_docs, unread_lines
-from linesmith.analyzer.model import GroupDoc, SourceFact
 from linesmith.analyzer.slab.allocation import Kernel
 from linesmith.analyzer.slab.caches import served_records
 from linesmith.patches.build.confinement import is_confinable
+from linesmith.patches.build.overlay import scratch
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.matrix.choice import Environment
 from linesmith.patches.matrix.users import each
@@ -35,14 +34,14 @@ from linesmith.patches.revisions.counterparts import MOST_FILES as MOST_HOLDING
 from linesmith.patches.revisions.counterparts import Counterpart, counterparts, holding
 from linesmith.patches.revisions.join import (
     JoinedRecords,
+    PositionalInitialisers,
     initialised,
     joined,
-    removed_aligned_records,
     removed_records,
     with_removed,
     with_task_struct,
 )
-from linesmith.patches.revisions.versions import Overlays, Versions, overlays
+from linesmith.patches.revisions.versions import Overlays, Versions
 
 # Files that declare changed records, each of which takes a second or two.
 MOST_FILES = 400
@@ -116,16 +115,6 @@ class _Compiler:
         return self.of(file.old or file.new)
 
 
-@dataclass(frozen=True, slots=True)
-class _TextFindings:
-    """What the text of both versions says beside the records that were compiled."""
-
-    facts: Mapping[str, tuple[SourceFact, ...]]
-    docs: Mapping[str, GroupDoc]
-    gone: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
-
-
 def sources(
     versions: Versions, recipe: CompileRequest, requested: Collection[str], progress: Progress
 ) -> RevisionSources:
@@ -137,7 +126,8 @@ def sources(
     """
     with recipe.deadline.running():
         files = _files(versions, requested)
-    with overlays(versions) as laid:
+    with scratch() as root:
+        laid = Overlays(root, versions)
         compiler = _Compiler(versions, laid, environments(versions.root, recipe, progress), progress, recipe.deadline)
         with recipe.deadline.running():
             here = [one for one in files if compiler.is_here(one)]
@@ -147,10 +137,11 @@ def sources(
         further = _holders(compiler, records, files, environment)
     records = joined((*shown.records, *further.records), requested)
     unjudged = shown.unjudged or further.unjudged
-    text = _TextFindings({}, {})
+    text, gone = PositionalInitialisers({}), tuple[str, ...]()
     try:
         with recipe.deadline.running():
-            text = _text(versions, records, requested, progress)
+            text = initialised(versions, records.pairs, progress)
+            gone = removed_records(versions, requested)
     except DeadlinePassed:
         unjudged = unjudged or tuple(one.new for one in here)
     remarks = [*shown.remarks, *further.remarks]
@@ -163,24 +154,15 @@ def sources(
         _side(records.new, environment),
         records.pairs,
         versions.base,
-        _side(with_removed(records.old, text.gone), environment),
+        _side(with_removed(records.old, gone), environment),
         records.compared,
         records.changed,
         text.facts,
-        text.docs,
         (*versions.remarks, *_left(unjudged, recipe.deadline), *remarks, *text.remarks, *_limits(here, environment)),
         tuple(dict.fromkeys(unjudged)),
     )
     symbols = symbols_in(prepared.configured().text) if prepared else None
     return RevisionSources(linted, symbols, environment.title if environment else "")
-
-
-def _text(versions: Versions, records: JoinedRecords, requested: Collection[str], progress: Progress) -> _TextFindings:
-    found = initialised(versions, records.pairs, progress)
-    texts = _documents(versions)
-    removed = removed_aligned_records(versions.changes, {*requested, *records.renamed})
-    remarks = (*found.remarks, *unread_lines(texts), *removed)
-    return _TextFindings(found.facts, group_docs(texts), removed_records(versions, requested), remarks)
 
 
 def _left(files: Sequence[str], deadline: Deadline) -> Iterator[str]:
@@ -240,12 +222,3 @@ def _limits(files: Sequence[Counterpart], environment: Environment | None) -> It
     if files and not is_confinable():
         yield "the compiler was not confined, because this system has no Landlock: it could read any file"
     yield from environment.build.remarks if environment else ()
-
-
-def _documents(versions: Versions) -> dict[str, str]:
-    """The files with tables of groups as the second version has them."""
-    folder = versions.root / FOLDER
-    kept = [f"{FOLDER}/{one.name}" for one in folder.glob("*.rst")] if folder.is_dir() else []
-    files = {*kept, *(one.file for one in versions.changes if one.file.startswith(f"{FOLDER}/"))}
-    texts = {file: text for file in files if (text := versions.now(file)) is not None}
-    return {file: text.decode("utf-8", "replace") for file, text in texts.items()}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from linesmith.analyzer.access.questions import NO_ROW, accesses_at, accesses_in, resolve, summary
 from linesmith.analyzer.access.store import build
-from linesmith.analyzer.base.errors import AddressNotFound, FunctionNotFound
+from linesmith.analyzer.base.errors import FunctionNotFound
 from linesmith.analyzer.model import AccessKind, AccessOutcome, CodeAccess
 
 CODE = (Code("insert", 0x100, 0x140), Code("insert.isra.0", 0x140, 0x180), Code("insertion", 0x180, 0x1C0))
@@ -77,7 +77,7 @@ def test_a_symbol_stands_for_every_function_of_its_name_and_a_part_apart_for_its
     assert [one.address for one in accesses_at("insert+0x8", MAP)] == [0x108, 0x148]
     (found,) = accesses_at("0x900", build(raw((Row(0x900, 0, 1),), CODE), LAYOUTS))
     assert (found.function, found.into, len(found.accesses)) == ("insert", None, 1)
-    with pytest.raises(AddressNotFound, match="is a part of a function"):
+    with pytest.raises(FunctionNotFound, match="is a part of a function"):
         accesses_at("insertion.cold+0x4", MAP)
 
 
@@ -94,7 +94,7 @@ def test_an_instruction_may_have_two_accesses_or_none_and_then_shows_the_one_bef
     "place", ["0x99", "0x1c0", "-1", "0x1ffffffffffffffff", "insert+0x200", "link+0x1", "insert+x", ""]
 )
 def test_a_place_without_code_is_an_error(place: str) -> None:
-    with pytest.raises((AddressNotFound, FunctionNotFound)):
+    with pytest.raises(FunctionNotFound):
         accesses_at(place, MAP)
 
 

@@ -16,7 +16,7 @@ from find.lines import Built, symbols_of
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.store import read_accesses
 from linesmith.analyzer.attribution.placement import Trust, placed
-from linesmith.analyzer.base.errors import BuildIdDiffers
+from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.layouts.dwarf import Reading, read_layouts
 from linesmith.analyzer.model import (
     Access,
@@ -130,7 +130,7 @@ def test_the_name_of_a_class_may_hold_blanks(built: Built) -> None:
 def test_another_build_is_refused_unless_the_user_says_what_to_go_by(kernel: File) -> None:
     other = (ObjectBuild("[kernel.kallsyms]", "ab" * 20),)
     profile = in_kernel(kernel, "central+8", "bound", builds=other)
-    with pytest.raises(BuildIdDiffers, match=f"recorded on build-id {'ab' * 20}, but .*--assume-same-layout"):
+    with pytest.raises(ProfileError, match=f"recorded on build-id {'ab' * 20}, but .*--assume-same-layout"):
         kernel.place(profile, kernel=True)
     by_layout = kernel.place(profile, kernel=True, trust=Trust.LAYOUT)
     assert by_layout.lines[0].accesses[0].function == "bound"

@@ -11,7 +11,6 @@ from linesmith_command import linesmith
 from lint_commits import repository
 
 from linesmith.analyzer.base.errors import PatchRefused
-from linesmith.analyzer.lint.tuned import unread_lines
 from linesmith.patches.revisions.mail_texts import mails_of
 from linesmith.patches.scan.text_scan import TOO_LARGE, text_places
 from linesmith.patches.treewide.mentions import unread_files
@@ -39,11 +38,6 @@ def test_a_file_too_large_to_search_is_among_those_that_failed(tmp_path: Path) -
     (tmp_path / "large.c").write_bytes(LARGE)
     for _ in range(2):  # the second answer is that of the cache
         assert text_places(tmp_path, ("queue",), print)["queue"]["large.c"].unread
-
-
-def test_a_document_that_is_not_read_to_its_end_is_named() -> None:
-    texts = {"long.rst": "\n" * 10_001, "short.rst": "\n" * 10_000}
-    assert list(unread_lines(texts)) == ["long.rst has more than 10,000 lines; later tables were not read"]
 
 
 def test_a_file_that_a_series_for_a_tree_leaves_out_is_named(tmp_path: Path) -> None:

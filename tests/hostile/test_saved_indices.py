@@ -12,7 +12,7 @@ from hostile.limited import limited
 from hostile.mutated_index import with_records
 from linesmith_command import linesmith
 
-MANY = 100_000
+MANY = 30_000
 
 
 def record(number: int, *members: str, size: int = 8, kind: str = "struct") -> bytes:

@@ -166,18 +166,6 @@ def with_baseline(found: LintReport, baseline: Baseline = KEPT, *, judged: bool 
     return apply_acceptance(found, Acceptance((), TODAY, baseline, lambda _: judged))
 
 
-def test_entries_of_a_baseline_that_nothing_meets_are_told_of_one_build() -> None:
-    alone = replace(report(violation()), base="")
-    said = "b.json has an entry without a violation (alignment-lost of struct a): --write-baseline removes them"
-    assert with_baseline(alone).remarks == (said,)
-    assert with_baseline(alone, judged=False).remarks == with_baseline(replace(alone, base="old")).remarks == ()
-    unknown = Baseline("b.json", {("alignment-los", "struct a", "", ""): ""})
-    (told,) = with_baseline(replace(report(), base="old"), unknown, judged=False).remarks
-    assert told.startswith("b.json has an entry without a violation (alignment-los of struct a)")
-    met = Acceptance((suppression(),), TODAY, Baseline("b.json", {violation().key: ""}), lambda _: True)
-    assert apply_acceptance(alone, met).remarks == (), "a suppression accepts it as well"
-
-
 def test_an_entry_of_the_baseline_goes_with_a_member_that_got_another_name() -> None:
     known = violation(member="guard")
     found = with_baseline(report(violation(member="lock", was="guard")), Baseline("b.json", {known.key: "cold"}))

@@ -42,9 +42,7 @@ def test_what_somebody_wrote_of_a_record_holds_instead(example: Path, tmp_path: 
     ("options", "status", "said"),
     [
         # A profile is of a build, not of a revision.
-        ("--base-ref HEAD --profile {0}/bench.c2c", 2, "--profile and --access apply to builds; give them with --base"),
-        # Code is followed for two builds only.
-        ("{0}/bench --access", 2, "give --base OLD and --head NEW"),
+        ("--base-ref HEAD --profile {0}/bench.c2c", 2, "--profile applies to builds; give it with --base"),
         # A profile of another program guards nothing.
         (
             "{1}/other --profile {0}/bench.c2c",

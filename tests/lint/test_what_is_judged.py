@@ -19,10 +19,7 @@ from linesmith.analyzer.lint.rules.catalogue import Rule
 from linesmith.analyzer.lint.tuned import tuned
 from linesmith.analyzer.model import LintChoice, Severity
 
-RULES = tuple(
-    Rule(name, "", Severity.NOTE, lambda _: (), default=name != "group-docs")
-    for name in ("lock-moved", "group-left", "group-docs")
-)
+RULES = tuple(Rule(name, "", Severity.NOTE, lambda _: ()) for name in ("lock-moved", "group-left"))
 
 
 def chosen(*choices: str) -> str:
@@ -35,10 +32,9 @@ def chosen(*choices: str) -> str:
     ("choices", "on"),
     [
         ((), "lock-moved group-left"),
-        (("group-docs |",), "lock-moved group-left group-docs"),
         (("| lock-moved",), "group-left"),
         (("| group-*",), "lock-moved"),
-        (("all | lock-moved",), "group-left group-docs"),
+        (("all | lock-moved",), "group-left"),
         (("lock-moved | all",), "lock-moved"),
         (("group-left | group-*",), "lock-moved group-left"),  # a name wins over a pattern
         (("all | all",), ""),  # ignore wins where both say the same

@@ -41,6 +41,7 @@ def test_a_header_that_these_do_not_help_is_told_by_what_it_lacks_alone(tmp_path
 
 
 @pytest.mark.real
+@pytest.mark.study
 def test_a_lock_that_leaves_its_data_in_a_kernel_that_is_configured_and_not_built(
     kernel_tree: Path, tmp_path: Path
 ) -> None:

@@ -15,7 +15,7 @@ import pytest
 from machines.places import Place, lingering, shell
 from machines.sshd import Sshd
 
-from linesmith.analyzer.base.elf import build_id_in_notes
+from linesmith.analyzer.base.elf import build_id_in_hex
 from linesmith.analyzer.base.errors import GuestFailed, GuestHung, GuestNotBooted
 from linesmith.analyzer.model import Setting, Site, Step
 from linesmith.plugins.registry import machine
@@ -36,7 +36,7 @@ def vmlinux_of(build_id: str, folder: Path) -> Path:
 @pytest.fixture
 def running_build_id() -> str:
     """That of the kernel that these tests run on."""
-    found = build_id_in_notes(Path("/sys/kernel/notes").read_bytes())
+    found = build_id_in_hex(Path("/sys/kernel/notes").read_bytes().hex())
     if found is None:
         pytest.skip("the running kernel has no build-id")
     return found

@@ -91,7 +91,7 @@ def test_virtme_that_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch, t
     assert machine("virtme-ng").obstacle(site("virtme-ng")) == (
         "vng is not installed; install virtme-ng from the distribution or from PyPI"
     )
-    with pytest.raises(ToolMissing, match="vng is not installed; install the package virtme-ng"):
+    with pytest.raises(ToolMissing, match="vng is not installed or cannot be run; install the package virtme-ng"):
         shown(site("virtme-ng"), tmp_path, kernel=tmp_path / "k")
 
 

@@ -21,7 +21,7 @@ DAMAGED = b"\x1f\x8b\x08".ljust(10, b"\0") + b"\xff" * 5
 CUT_OFF = b"".ljust(0x202, b"\0") + b"HdrS"
 # A file with the marks of a bzImage and nothing in it to boot.
 BZIMAGE = CUT_OFF.ljust(0x400, b"\0")
-NO_QEMU = "qemu-system-x86_64 is not installed; install the package qemu-system-x86\n"
+NO_QEMU = "qemu-system-x86_64 is not installed or cannot be run; install the package qemu-system-x86\n"
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,8 @@ def test_without_any_recorder_each_reason_is_told(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("PATH", str(tmp_path))
     assert refusal("-o", tmp_path / "profile", "--", "/bin/true") == (
         "linesmith: no recorder works on this machine: not on perf: perf is not installed (package linux-perf); not"
-        " on qemu-user: qemu-x86_64 is not installed; install the package qemu-user; not on qemu: no kernel to boot"
-        " was named (--kernel)\n"
+        " on qemu-user: qemu-x86_64 is not installed or cannot be run; install the package qemu-user; not on qemu: no"
+        " kernel to boot was named (--kernel)\n"
     )
 
 

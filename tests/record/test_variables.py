@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from linesmith_command import LINESMITH
 
-from linesmith.analyzer.base.cxx_names import cxx_name, with_cxx_names
 from linesmith.analyzer.base.elf import ElfFile
+from linesmith.analyzer.base.text import cxx_name, with_cxx_names
 
 # What each program counts in; the first two threads use one half, the others the other.
 C = r"""

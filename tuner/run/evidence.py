@@ -10,14 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from linesmith.analyzer.access.store import accesses_if_any
-from linesmith.analyzer.base.errors import (
-    NothingToSuggest,
-    NotRecorded,
-    PlanError,
-    ProfileError,
-    ProfileWithoutOffsets,
-    TraceError,
-)
+from linesmith.analyzer.base.errors import NothingToSuggest, NotRecorded, PlanError, ProfileError, TraceError
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import Built, Evidence, Finding, Profile, Searching, TunePlan
@@ -74,7 +67,7 @@ def planned_profile(plan: TunePlan) -> RunProfile | None:
 def read_planned_profile(evidence: Evidence, search: Searching) -> Profile | None:
     """The profile in the plan's file, ``None`` where it is to be recorded.
 
-    Raises ``ProfileError``, and ``ProfileWithoutOffsets`` where no member can be named by it.
+    Raises ``ProfileError``, also where no member can be named by it.
     """
     if evidence.profile is None:
         return None
@@ -85,7 +78,7 @@ def read_planned_profile(evidence: Evidence, search: Searching) -> Profile | Non
         )
     profile = reports[search.section - 1]
     if not profile.has_offsets:
-        raise ProfileWithoutOffsets(
+        raise ProfileError(
             f"{profile.source} lists shared lines but no offsets, so members cannot be named; give the whole report"
         )
     return profile
@@ -105,7 +98,7 @@ class ExplainedRun:
 async def explained(lab: Laboratory, plan: TunePlan) -> ExplainedRun:
     """Read the plan's profile, or record one on the baseline's build, and explain it.
 
-    Raises ``PlanError``, ``NotRecorded``, ``NothingToSuggest``, ``ProfileError``, ``BuildIdDiffers``, ``ElfError``,
+    Raises ``PlanError``, ``NotRecorded``, ``NothingToSuggest``, ``ProfileError``, ``ElfError``,
     and what the recorder raises.
     """
     evidence = plan.evidence

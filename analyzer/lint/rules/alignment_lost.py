@@ -3,40 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from linesmith.analyzer.layouts.alignment import AskedAlignment, asked_alignments, asked_at_least
+from linesmith.analyzer.layouts.alignment import asked_alignments, asked_at_least
 from linesmith.analyzer.layouts.leaves import nameable
-from linesmith.analyzer.lint.regions import listed
-from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule
-from linesmith.analyzer.lint.watched import inheritance_lost
+from linesmith.analyzer.lint.rules.rule import LintedRecord, Rule
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, Severity, Violation
 
 
 def _check(record: LintedRecord) -> Iterator[Violation]:
-    before, now = record.before, record.now
-    if before is None or not (before.layout.file and now.layout.file):  # BTF states no alignment
+    before, version = record.before, record.now
+    if before is None or not (before.layout.file and version.layout.file):  # BTF states no alignment
         return
     asked = asked_at_least(CACHE_LINE_BYTES, before.layout, before.layouts)
-    if asked:
-        yield from _own(asked, now)
-    for lost in inheritance_lost(before, now) if record.tuned else ():  # the type itself is told on all records
-        names, many = [one.path for one in lost.members], len(lost.members) > 1
-        left = f"aligned to {lost.now}" if lost.now >= CACHE_LINE_BYTES else "no longer"
-        was = f"{listed(names)} were" if many else "was"
-        yield RULE.broken(
-            now.layout,
-            f"{was} aligned to {lost.bytes} bytes because {lost.origin} was, and {'are' if many else 'is'} {left}",
-            member="" if many else names[0],
-            subject=lost.origin,
-            advice=f"give {('these members' if many else 'the member')} the alignment, if the code relies on it",
-            figures=(Figure("alignment", lost.bytes, lost.now if lost.now > 1 else None),),
-            line=lost.members[0].member.line,
-        )
-
-
-def _own(asked: Iterable[AskedAlignment], version: RecordVersion) -> Iterator[Violation]:
-    """Of what the record itself ``asked`` for what it has no longer."""
+    if not asked:
+        return
     new, now = version.layout, dict[str, tuple[int, int]]()
     first = new.members[0].name if new.members else ""
     lines = {one.path: one.member.line for one in nameable(new, version.layouts)}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from linesmith.analyzer.layouts.gaps import line_of
 from linesmith.analyzer.layouts.leaves import Named, nameable
 from linesmith.analyzer.lint.groups import IntentGroup, MarkedGroup, intent_group, marked_groups
-from linesmith.analyzer.lint.regions import listed
+from linesmith.analyzer.lint.meetings import listed
 from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule, declared_on
 from linesmith.analyzer.model import Figure, MemberGroup, Severity, Violation
 

@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from linesmith.analyzer.lint.groups import MarkedGroup, intent_group, marked_groups, neighbours
-from linesmith.analyzer.lint.regions import listed
+from linesmith.analyzer.lint.meetings import listed, most_lines
 from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule
-from linesmith.analyzer.lint.starts import most_lines
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, MemberGroup, Severity, Violation
 
 _ADVICE = "move members that fast paths do not use out of the group, or start it on a line of its own"

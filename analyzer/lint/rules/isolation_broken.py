@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from linesmith.analyzer.layouts.leaves import Named
 from linesmith.analyzer.lint.groups import newly_meeting
 from linesmith.analyzer.lint.growth import holders
-from linesmith.analyzer.lint.regions import MemberMeetings, listed, meeting_violation, meetings_of, other_members, way
-from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule
+from linesmith.analyzer.lint.meetings import MemberMeetings, listed, meetings_of, other_members, way
+from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule, meeting_violation
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Isolation, Layout, Severity, Violation
 
 _MOVE = "move the others off its line, or allow them in linesmith.toml"

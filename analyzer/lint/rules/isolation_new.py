@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from linesmith.analyzer.lint.groups import newly_parted
-from linesmith.analyzer.lint.regions import listed
+from linesmith.analyzer.lint.meetings import listed
 from linesmith.analyzer.lint.rules.rule import LintedRecord, Rule
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Severity, Violation
 

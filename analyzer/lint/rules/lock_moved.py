@@ -8,20 +8,15 @@ from dataclasses import dataclass
 
 from linesmith.analyzer.layouts.gaps import line_of
 from linesmith.analyzer.layouts.leaves import Named
-from linesmith.analyzer.lint.regions import listed, way
+from linesmith.analyzer.lint.meetings import Starts, listed, meeting, way
 from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule
-from linesmith.analyzer.lint.starts import Starts, meeting
-from linesmith.analyzer.lint.watched import LockData, locks_with_data, reference_counts
+from linesmith.analyzer.lint.watched import locks_with_data, reference_counts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, Severity, Violation
 
 # In so many of the objects they must be on one line to count as together.
 TOGETHER = 0.5
 
-_PUSHED = "it was not moved: members in between grew or were added, and taking the lock now costs one more line"
-_SHIFTED = (
-    "it was not moved: members before both shifted them, so that a line ends between them, and taking the lock costs"
-    " two"
-)
+_PUSHED = "it was not moved: members before it grew or were added, and taking the lock now costs one more line"
 _SHRANK = "the lock itself is smaller, and only its end was on that line; its data may have stayed where they were"
 _LEFT = "good if others read the data without the lock; if only its holder uses them, it costs one more line"
 _CAME = "good if only the lock's holder uses the data; waiters disturb those who read them without it"
@@ -48,12 +43,6 @@ class _LockChange:
         return self.left and now.span.size < was.span.size and ended_there
 
     @property
-    def shifted(self) -> bool:
-        """Whether the lock is as far from its data as it was, and all of them moved alike."""
-        ways = {self.now[path].offset - self.before[path].offset for path in (self.lock, *(d.path for d in self.data))}
-        return len(ways) == 1
-
-    @property
     def rearranged(self) -> bool:
         """Whether members of both builds lie between them now that did not before: somebody moved something."""
         lock, kept = self.lock, self.before.keys() & self.now.keys()
@@ -77,7 +66,7 @@ def _check(record: LintedRecord) -> Iterator[Violation]:
     for name in shared:
         old = _on_its_line(name, before, old_starts) & now.keys()
         new = _on_its_line(name, now, starts) & before.keys()
-        data = new_locks[name].data
+        data = new_locks[name]
         left = tuple(one for one in data if one.path in old - new)
         came = tuple(one for one in data if one.path in new - old)
         for parted, moved in ((True, left), (False, came)):
@@ -87,9 +76,9 @@ def _check(record: LintedRecord) -> Iterator[Violation]:
             yield _elsewhere(record, _LockChange(name, (), True, before, now), old, new)
 
 
-def _locks(version: RecordVersion) -> dict[str, LockData]:
-    """The locks of the record, and its reference counts as locks whose data no name tells."""
-    counts = {one.path: LockData(one, ()) for one in reference_counts(version.layout, version.layouts)}
+def _locks(version: RecordVersion) -> dict[str, tuple[Named, ...]]:
+    """The locks of the record with their data, and its reference counts as locks whose data no name tells."""
+    counts = {one.path: () for one in reference_counts(version.layout, version.layouts)}
     return {**counts, **locks_with_data(version.layout, version.layouts)}
 
 
@@ -127,7 +116,7 @@ def _violation(record: LintedRecord, change: _LockChange) -> Violation:
     ways = f"it {way(old, new)}, {nearest} {way(change.before[nearest], change.now[nearest])}"
     pushed = change.left and not (change.rearranged or change.shrank)
     if pushed:
-        advice = _SHIFTED if change.shifted else _PUSHED
+        advice = _PUSHED
     elif change.shrank and not change.rearranged:
         advice = _SHRANK
     else:

@@ -9,18 +9,15 @@ from dataclasses import dataclass, field, replace
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.layouts.leaves import Named, nameable, named
-from linesmith.analyzer.lint.starts import KnownStarts, Starts
+from linesmith.analyzer.lint.meetings import KnownStarts, MemberMeetings, Starts
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
-    AccessCounts,
     Figure,
-    GroupDoc,
     Isolation,
     Layout,
     MemberGroup,
     Severity,
     SourceFact,
-    TypeAccesses,
     TypeIntent,
     Violation,
 )
@@ -29,17 +26,15 @@ from linesmith.analyzer.slab.allocation import Kernel, Served
 
 @dataclass(frozen=True, slots=True)
 class LintedBuild:
-    """One of the two builds, or the only one: all its layouts, the kernel's slabs, and who touches a layout of it.
+    """One of the two builds, or the only one: all its layouts, and the kernel's slabs.
 
-    ``accesses`` reads the access map when first called; where there is none, all its counts are 0. ``slabs`` tells
-    whether it is a kernel or a module at all, so that objects come from slabs. ``containment`` is of the records that
-    slab caches are known to serve and what these hold, ``holders`` of all records, ``starts`` where objects begin in
-    their lines; all are computed when first asked.
+    ``slabs`` tells whether it is a kernel or a module at all, so that objects come from slabs. ``containment`` is of
+    the records that slab caches are known to serve and what these hold, ``holders`` of all records, ``starts`` where
+    objects begin in their lines; all are computed when first asked.
     """
 
     layouts: Layouts
     kernel: Kernel = field(default_factory=Kernel)
-    accesses: Callable[[Layout], TypeAccesses] = lambda layout: TypeAccesses(layout.id, AccessCounts(), 0, ())
     slabs: bool = True
     containment: Containment = field(init=False, repr=False, compare=False)
     holders: Containment = field(init=False, repr=False, compare=False)
@@ -93,8 +88,8 @@ class LintedRecord:
     """One record as it is ``now``, and as it was ``before`` (``None``: a new record, or no base was given).
 
     ``tuned`` says why somebody cares for its layout (``has intents in linesmith.toml:4``), empty where nothing says
-    so. ``intents`` are those that hold in the configuration of the build. ``facts`` are what its source tells, ``doc``
-    what documentation says of it; empty without a tree. ``base`` is the other build, also where the record is new.
+    so. ``intents`` are those that hold in the configuration of the build. ``facts`` are what its source tells;
+    none without a tree. ``base`` is the other build, also where the record is new.
     """
 
     now: RecordVersion
@@ -102,7 +97,6 @@ class LintedRecord:
     tuned: str = ""
     intents: tuple[TypeIntent, ...] = ()
     facts: tuple[SourceFact, ...] = ()
-    doc: GroupDoc | None = None
     base: LintedBuild | None = None
 
     @property
@@ -144,7 +138,7 @@ def nothing(record: LintedRecord) -> Iterable[Violation]:  # noqa: ARG001 - a ch
 class Rule:
     """A rule of the lint: ``name`` is also that of its page, ``check`` yields what breaks it.
 
-    ``untuned`` tells that it is applied to records that nobody tuned, too; ``default`` that it is on unless ignored.
+    ``untuned`` tells that it is applied to records that nobody tuned, too.
     ``pair`` tells that it compares two builds and has nothing to say of one alone; ``of_intent`` that it holds one
     build against what an intent wants of it, as ``linesmith intent --check`` does.
     """
@@ -155,7 +149,6 @@ class Rule:
     check: Check
     pair: bool = True
     untuned: bool = False
-    default: bool = True
     of_intent: bool = False
 
     def broken(
@@ -183,3 +176,20 @@ class Rule:
             line=line or layout.line,
             figures=figures,
         )
+
+
+def meeting_violation(
+    rule: Rule, layout: Layout, found: MemberMeetings, message: str, advice: str, share: float | None = None
+) -> Violation:
+    """The violation by those who meet: a note where the base had it in as many of its objects (``share``)."""
+    known = share is not None and share >= found.worst.share
+    return rule.broken(
+        layout,
+        f"{message}, as before" if known else message,
+        member=found.member.path,
+        subject=found.key[1],
+        advice=advice,
+        figures=(Figure("objects", None if share is None else 100 * share, 100 * found.worst.share, "percent"),),
+        severity=Severity.NOTE if known else rule.severity,
+        line=declared_on(found.member, layout),
+    )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.layouts.alignment import record_alignment
+from linesmith.analyzer.layouts.containment import PAGE_OVERLAYS
 from linesmith.analyzer.layouts.gaps import lines
 from linesmith.analyzer.lint.growth import cause, holders
 from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule
@@ -22,7 +23,7 @@ MOST_PAGES = 8
 MOST_STEPS = 256
 WORD = 8
 # The memory map seen as what a page is used for, and what a module brings in its file.
-NOT_ALLOCATED = frozenset({"page", "folio", "slab", "ptdesc", "zpdesc", "module"})
+NOT_ALLOCATED = frozenset({*PAGE_OVERLAYS, "module"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from linesmith.analyzer.layouts.gaps import Span, straddles
 from linesmith.analyzer.layouts.leaves import Named
 from linesmith.analyzer.layouts.placement import alignment_of
-from linesmith.analyzer.lint.regions import listed
+from linesmith.analyzer.lint.meetings import Starts, listed
 from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule, declared_on
-from linesmith.analyzer.lint.starts import Starts
 from linesmith.analyzer.lint.watched import Watched, watched
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, Layout, PhaseCount, Severity, Violation
 
@@ -24,7 +23,7 @@ _AT_A_LINE = Starts(CACHE_LINE_BYTES, (PhaseCount(0, 1),))
 class _Across:
     """In ``cache`` a member lies across two lines in these ``phases`` of ``among``, which is ``share`` of the objects.
 
-    That is the cache where most objects have it so: in ``apart`` of all known ``caches`` some have, in ``whole`` all.
+    That is the cache where most objects have it so; ``everywhere`` tells that all objects of all known caches have it.
     ``aligned`` tells that objects of every cache begin at a line.
     """
 
@@ -32,25 +31,14 @@ class _Across:
     phases: tuple[int, ...] = ()
     among: int = 1
     cache: str = ""
-    apart: int = 1
-    whole: int = 1
-    caches: int = 1
+    everywhere: bool = True
     aligned: bool = True
-
-    @property
-    def everywhere(self) -> bool:
-        """Whether every object that is known of has it so."""
-        return self.whole == self.caches
 
     @property
     def clause(self) -> str:
         """`` in 2 of 8 phases of ext4_inode_cache``; empty where every object begins at a line."""
         if self.aligned:
             return ""
-        return f" in {self.apart} of its {self.caches} caches, as{self._here}" if self.caches > 1 else self._here
-
-    @property
-    def _here(self) -> str:
         if self.among > 1:
             return f" in {len(self.phases)} of {self.among} phases of {self.cache}"
         begin = f"byte {self.phases[0]} of a line" if self.phases[0] else "a line"
@@ -88,16 +76,15 @@ def _known_starts(version: RecordVersion) -> tuple[Starts, ...]:
 
 
 def _across(member: Named, every: tuple[Starts, ...]) -> _Across:
-    """As it is in the cache where most objects have it so, with how many of the caches have it, too."""
+    """As it is in the cache where most objects have it so."""
     each = []
     for starts in every:
         split = [one for one in starts.phases if straddles(member.offset + one.phase, member.span.size)]
         share = sum(one.objects for one in split) / sum(one.objects for one in starts.phases)
         each.append(_Across(share, tuple(one.phase for one in split), len(starts.phases), starts.cache))
     most = max(each, key=lambda one: one.share)
-    apart, whole = sum(one.share > 0 for one in each), sum(len(one.phases) == one.among for one in each)
-    aligned = not any(begin.phase for one in every for begin in one.phases)
-    return replace(most, apart=apart, whole=whole, caches=len(each), aligned=aligned)
+    everywhere = all(len(one.phases) == one.among for one in each)
+    return replace(most, everywhere=everywhere, aligned=not any(begin.phase for one in every for begin in one.phases))
 
 
 def _violation(
@@ -127,8 +114,7 @@ def _advice(member: Named, now: _Across) -> str:
     if now.among > 1:
         return "align the objects of its cache to lines, or move it so that it straddles in fewer phases"
     behind = member.span.size - before
-    there = "" if now.aligned or now.caches == 1 else f" in {now.cache}"
-    return f"with {behind} bytes less or {before} more before it, it would be on one line{there}"
+    return f"with {behind} bytes less or {before} more before it, it would be on one line"
 
 
 RULE = Rule(

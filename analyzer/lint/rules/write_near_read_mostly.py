@@ -6,26 +6,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from linesmith.analyzer.layouts.leaves import Named
-from linesmith.analyzer.lint.neighbours import WrittenNeighbour, new_neighbours
-from linesmith.analyzer.lint.regions import MemberMeetings, listed, meeting_violation, meetings_of
-from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule
+from linesmith.analyzer.lint.meetings import MemberMeetings, listed, meetings_of
+from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule, meeting_violation
 from linesmith.analyzer.model import Isolation, Severity, TypeIntent, Violation
 
 _ADVICE = "move the written member next to other written members, or into a hole on a written line"
 
 
 def _check(record: LintedRecord) -> Iterator[Violation]:
-    """What is known is told; only where nothing is, code is asked."""
-    known = [one for one in record.intents if one.write_hot and one.read_mostly]
-    for intent in known:
+    for intent in record.intents:
         before = _meetings(intent, record.isolations, record.before) if record.before else ()
         shares = {one.key: one.worst.share for one in before}
         for found in _meetings(intent, record.isolations, record.now):
             others = f"{listed(found.others)}, read mostly{found.worst.clause}"
             message = f"is written often and {found.worst.verb} a line with {others}"
             yield meeting_violation(RULE, record.layout, found, message, _ADVICE, shares.get(found.key))
-    if not known:
-        yield from (_by_code(record, one) for one in new_neighbours(record))
 
 
 def _meetings(intent: TypeIntent, isolations: Sequence[Isolation], version: RecordVersion) -> Iterator[MemberMeetings]:
@@ -45,22 +40,6 @@ def _isolated(one: Named, other: Named, isolations: Sequence[Isolation]) -> bool
         first in isolation.members and (not isolation.apart_from or second in isolation.apart_from)
         for isolation in isolations
         for first, second in pairs
-    )
-
-
-def _by_code(record: LintedRecord, found: WrittenNeighbour) -> Violation:
-    names = [one.path for one in found.read]
-    how = "is a lock" if found.lock else f"is updated atomically by {listed(found.updaters)}"
-    writers = f"{found.writers} write" if found.writers > 1 else "one writes" if found.writers else "none writes"
-    used = f"{found.readers} functions read and {writers} once set up"
-    return RULE.broken(
-        record.layout,
-        f"{how} and now shares a line with {listed(names)}, which {used}",
-        member=found.written.path,
-        subject=", ".join(names),
-        advice=_ADVICE,
-        severity=Severity.NOTE,
-        line=found.written.member.line,
     )
 
 

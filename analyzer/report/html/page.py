@@ -16,8 +16,7 @@ from importlib.resources import files
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from linesmith.analyzer.base.cxx_names import with_cxx_names
-from linesmith.analyzer.base.text import visible
+from linesmith.analyzer.base.text import visible, with_cxx_names
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.gaps import lines
 from linesmith.analyzer.line_map.fields import NO_HEAT, MapHeat
