@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A recording by object: what all lines of a slab cache or variable add up to, and which objects emulation makes hot.
-
-A type of which thousands of objects live (``vm_area_struct``, ``page``) never has a hot line, and may still be what
-most CPUs meet on.
+"""Which objects of a recording emulation makes hot, and the lines that are theirs.
 
 Emulated CPUs execute far fewer instructions between two ticks than real ones do, so that keeping time, RCU's grace
 periods and spreading work make up far more of a recorded kernel than of a real one. Which lines are theirs, their
@@ -14,7 +11,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from dataclasses import dataclass
 
 from linesmith.analyzer.attribution.variables import ObjectMap
 from linesmith.analyzer.model import CacheLine, ObjectArea, ObjectKind, Profile
@@ -95,46 +91,3 @@ def main_area(line: CacheLine, known: ObjectMap) -> ObjectArea | None:
 def apart_sentence(owner: str) -> str:
     """What is to be known of a finding about such an object."""
     return f"an object of {owner}: emulation makes it hotter than hardware does"
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectTotal:
-    """All objects of one slab cache, or one variable; ``share`` is of all contended accesses of the profile.
-
-    ``types`` are the record types that the snapshot gives them; ``kind`` is empty where it knows nothing. ``apart`` is
-    the owner of objects that emulation makes hotter than hardware does (``timekeeping``, ``RCU``, ``the scheduler``).
-    """
-
-    kind: ObjectKind | None
-    name: str
-    types: tuple[str, ...]
-    lines: int
-    contended: int
-    share: float
-    apart: str = ""
-
-
-def object_totals(profile: Profile) -> tuple[ObjectTotal, ...]:
-    """One total for each cache or variable met, most contended first."""
-    known = ObjectMap(profile.areas)
-    contended: Counter[tuple[ObjectKind | None, str, tuple[str, ...]]] = Counter()
-    lines: Counter[tuple[ObjectKind | None, str, tuple[str, ...]]] = Counter()
-    owners: dict[tuple[ObjectKind | None, str, tuple[str, ...]], str] = {}
-    for line in profile.lines:
-        met: Counter[tuple[ObjectKind | None, str, tuple[str, ...]]] = Counter()
-        for access in line.accesses:
-            if access.contended:
-                placed = line.address is not None and access.offset is not None
-                place = known.at((line.address or 0) + (access.offset or 0)) if placed else None
-                area = place and place.area
-                key = (area.kind, area.name, area.types) if area else (None, "", ())
-                met[key] += access.contended
-                if area and key not in owners:
-                    owners[key] = owner_of(area, profile)
-        contended.update(met)
-        lines.update(met.keys())
-    total = sum(line.contended for line in profile.lines) or 1
-    found = (
-        ObjectTotal(*key, lines[key], count, count / total, owners.get(key, "")) for key, count in contended.items()
-    )
-    return tuple(sorted(found, key=lambda one: (-one.contended, one.name)))

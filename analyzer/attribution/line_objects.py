@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from linesmith.analyzer.attribution.attribute import attribute, attribute_begun, attribute_to
+from linesmith.analyzer.attribution.attribute import attribute, attribute_to
 from linesmith.analyzer.attribution.doubts import (
     NEIGHBOURHOOD,
     Neighbourhood,
@@ -51,7 +51,6 @@ _IN_KERNEL = (
 _OTHER_LAYOUT = "its members are at other offsets in the build of the report"
 _OPEN_START = "another start explains the line almost as well"
 _REACHES = "it reaches over from a line close by, where it is sure"
-_BEGINS_HERE = "it begins here and goes on on the line behind, where it is sure"
 _ALONE = "of the types that are sure on other lines it is the only one that can begin here"
 
 Objects = tuple[LineObject, ...]
@@ -143,12 +142,6 @@ class _Knowledge:
             return None
         return attribute_to(one, _own(line, self.kernel), self.neighbours)
 
-    def begun(self, one: Hypothesis, line: CacheLine) -> LineObject | None:
-        """A part that is sure on the line behind, on the line where it begins, if that line is about it."""
-        if not 0 <= one.start < line.bytes:
-            return None
-        return attribute_begun(one, _own(line, self.kernel), self.neighbours)
-
     def with_misfits(self, one: LineObject, line: CacheLine) -> LineObject:
         """An object of a line; if only code tells it, with what hardly fits it, as a reason."""
         if one.origin or one.layout is None or one.outcome is not Outcome.RESOLVED:
@@ -219,22 +212,13 @@ def _sure_objects(lines: Sequence[CacheLine], found: Sequence[Objects]) -> Itera
             yield from _start_of(line, objects)
 
 
-def _sure_parts(lines: Sequence[CacheLine], found: Sequence[Objects]) -> Iterator[PlacedStart]:
-    """The locks and other parts that are sure, though not whose, and that begin before their line."""
-    for line, objects in zip(lines, found, strict=True):
-        first = objects[0]
-        part = first.outcome is Outcome.INNER_TYPE_ONLY or (first.outcome is Outcome.RESOLVED and is_lock(first.type))
-        if part and not first.origin and first.start < 0:
-            yield from _start_of(line, objects)
-
-
 def _with_sure_ones(
     lines: Sequence[CacheLine], found: Sequence[Objects], known: _Knowledge, starts: SlabStarts | None
 ) -> Iterator[Objects]:
     """The objects ``found`` on each line; where they are not sure, what the sure ones on other lines say."""
     pairs = list(zip(lines, found, strict=True))
     sure = sorted(set(_sure_objects(lines, found)), key=lambda one: one.address)
-    elsewhere = _SureElsewhere(sure, tuple(dict.fromkeys(_sure_parts(lines, found))), known, starts)
+    elsewhere = _SureElsewhere(sure, known, starts)
     for line, objects in pairs:
         yield elsewhere.of(line, objects)
 
@@ -301,11 +285,8 @@ class _SureElsewhere:
     part that many types hold, than one that was seen nowhere, if it is the only one that slabs let begin there.
     """
 
-    def __init__(
-        self, sure: Sequence[PlacedStart], parts: Sequence[PlacedStart], known: _Knowledge, starts: SlabStarts | None
-    ) -> None:
+    def __init__(self, sure: Sequence[PlacedStart], known: _Knowledge, starts: SlabStarts | None) -> None:
         self._sure = sure
-        self._parts = parts
         self._addresses = [one.address for one in sure]
         self._types = frozenset(one.layout for one in sure)
         self._known = known
@@ -322,10 +303,6 @@ class _SureElsewhere:
                 whole = self._known.reaching(one, line)
                 if whole is not None:
                     return (replace(whole, reason=reason),)
-        for part in self._parts if objects[0].outcome is Outcome.CANNOT_TELL else ():
-            begun = self._known.begun(Hypothesis(part.layout, part.address - line.address), line)
-            if begun is not None:
-                return (replace(begun, reason=_BEGINS_HERE),)
         return objects
 
     def _only_owner(self, line: CacheLine, objects: Objects) -> Iterator[Hypothesis]:

@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from linesmith.analyzer.attribution.by_object import lines_apart, object_totals
+from linesmith.analyzer.attribution.by_object import lines_apart
 from linesmith.analyzer.base.cxx_names import with_cxx_names
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import ElfIdentity, Finding, LineMember, LineObject
@@ -217,7 +217,7 @@ def by_layout(one: RecordContention) -> str:
 # The same as JSON (docs/json.md): offsets, sizes, starts and phases in bytes; shares and confidences run from 0
 # to 1; counts are samples.
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 def render_json(
@@ -247,7 +247,6 @@ def render_json(
             "lines": [_line_json(finding) for finding in found],
             **fields_of(profile, "remarks", "recording"),
             "left_out": left_out,
-            "totals": object_totals(profile) if profile.areas else (),
             "accounts": {"samples": ended.samples, "outcomes": dict(ended.outcomes)},
             "records": [_record_json(one) for one in records],
         }

@@ -186,10 +186,11 @@ def objects(document: dict[str, Any]) -> dict[int, list[tuple[str, str, int, str
 def test_objects_of_general_and_merged_caches_are_known_and_elements_of_arrays_are_objects(made: Recorded) -> None:
     found = {one[0] for line in objects(made.json("hot")).values() for one in line}
     assert found == {"channel", "slot", "handle"}
-    assert {(one["name"], tuple(one["types"])) for one in made.json("hot")["totals"]} == {
-        ("kmalloc-cg-192", ("channel",)),
-        ("kmalloc-cg-1k", ("slot",)),
-        ("handles", ("handle",)),
+    records = {one["name"]: one["places"] for one in made.json("hot")["records"]}
+    assert records == {
+        "channel": ["slab kmalloc-cg-192"],
+        "slot": ["slab kmalloc-cg-1k"],
+        "handle": ["slab handles"],
     }
 
 
