@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from linesmith.analyzer.attribution.code_touches import UNTOUCHED, CodeTouches, SampledKinds, together
+from linesmith.analyzer.attribution.code_touches import UNTOUCHED, CodeTouches, together
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import Access, MemberCategory, Operand, Profile, Touched
@@ -36,11 +36,6 @@ DORMANT = frozenset({"static_key", "static_key_false", "static_key_true", "trace
 HUB_POINTERS = 24
 # Records nest less deeply in real programs; the bound keeps damaged input from recursing for ever.
 DEPTH = 12
-
-# A function as the profile names it, its instructions that are known, and the kinds of access that were sampled.
-Code = tuple[str | None, bool, frozenset[tuple[bool, int | None]], SampledKinds]
-# A likelihood, and whether there is a reason, by layout and offset.
-Answers = dict[tuple[int, int], tuple[float, bool]]
 
 _CLONE_SUFFIX = re.compile(r"\.(?:isra|constprop|part|cold|llvm|lto_priv)(?:\.\d+)*$")
 _POSIX_LOCK = re.compile(r"(?:__GI_)?_*pthread_(mutex|rwlock|cond|barrier)_|_*(lll)_(?:un)?lock_")
@@ -81,14 +76,12 @@ NOTHING = FunctionEvidence({})
 class CodeEvidence:
     """What is known by function name, and what single instructions touch, by the code addresses of the profile.
 
-    ``containment`` are the layouts that it speaks of. ``answers`` keeps what was made of it, by the code and then by
-    the place that the code may have met.
+    ``containment`` are the layouts that it speaks of.
     """
 
     containment: Containment
     functions: Mapping[str, FunctionEvidence]
     instructions: Mapping[int, CodeTouches]
-    answers: dict[Code, Answers] = field(default_factory=dict, compare=False, repr=False)
 
 
 def symbol_name(access: Access) -> str | None:

@@ -24,8 +24,6 @@ from linesmith.analyzer.attribution.code_touches import (
 from linesmith.analyzer.attribution.evidence import (
     INLINED,
     POINTS_INTO_ANOTHER,
-    Answers,
-    Code,
     CodeEvidence,
     FunctionEvidence,
     evidence_of,
@@ -52,8 +50,6 @@ OPERAND = 0.9
 ONLY_READ = 0.3
 # Elements of an array that lie on one line, which any of its accesses may mean.
 MOST_ELEMENTS = 8
-# Answers remembered for one piece of code.
-MOST_ANSWERS = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +57,7 @@ class Clue:
     """Accesses of one function at one offset; ``sampled`` tells of which kinds they were.
 
     ``weight`` dampens counts, for samples of one place repeat one fact. ``mapped`` is the share of what the function
-    does, 0 to 1, for which ``touches`` is known; each of ``spots`` is equally likely to be met. ``answers`` keeps what
-    ``probability`` found, for all clues of the same code.
+    does, 0 to 1, for which ``touches`` is known; each of ``spots`` is equally likely to be met.
     """
 
     offset: int
@@ -74,7 +69,6 @@ class Clue:
     mapped: float
     spots: tuple[Spot, ...]
     containment: Containment = field(compare=False, repr=False)
-    answers: Answers = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def by_instruction(self) -> bool:
@@ -100,11 +94,6 @@ def _clue(offset: int, group: Sequence[Access], evidence: CodeEvidence) -> Clue:
     sampled = sampled_kinds(group)
     spots = tuple(spots_of(touches, sampled))
     judged = weight if known.records or spots else weight * UNKNOWN_FUNCTION
-    places = (
-        (one.symbol_cut, one.code_address if one.code_address in evidence.instructions else None) for one in group
-    )
-    code: Code = symbol_name(group[0]), group[0].symbol_cut, frozenset(places), sampled
-    answers = evidence.answers.setdefault(code, {})
     return Clue(
         offset,
         known,
@@ -115,7 +104,6 @@ def _clue(offset: int, group: Sequence[Access], evidence: CodeEvidence) -> Clue:
         share_known(touches, sampled),
         spots,
         evidence.containment,
-        answers,
     )
 
 
@@ -147,20 +135,7 @@ def touch_likelihood(clue: Clue) -> float:
 
 
 def probability(clue: Clue, layout: int, offset: int) -> tuple[float, bool]:
-    """Likelihood that the clue met ``offset`` of a layout, and whether there is a reason that it did.
-
-    Lines ask the same of the same code over and over, so answers are remembered.
-    """
-    place = layout, offset
-    found = clue.answers.get(place)
-    if found is None:
-        if len(clue.answers) >= MOST_ANSWERS:
-            clue.answers.clear()
-        found = clue.answers[place] = _probability(clue, layout, offset)
-    return found
-
-
-def _probability(clue: Clue, layout: int, offset: int) -> tuple[float, bool]:
+    """Likelihood that the clue met ``offset`` of a layout, and whether there is a reason that it did."""
     if not 0 <= offset < clue.containment.layouts.by_id(layout).size:
         return OUTSIDE, False
     leaves = clue.containment.leaves(layout, offset)

@@ -3,22 +3,20 @@
 
 A report names no build. But where every row's address lies in the function that the row names, and on an instruction
 that touches memory, all by one and the same distance, no other build is meant: the distance is that of KASLR, or of
-where a program was loaded. A report that was made without the kernel's symbols names no function; then enough addresses
-must be instructions that touch memory, all moved by one distance that KASLR can choose.
+where a program was loaded.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.questions import NO_ROW, resolve
-from linesmith.analyzer.attribution.placement import solved_slide
 from linesmith.analyzer.base.elf import ElfSymbols, read_symbols
 from linesmith.analyzer.model import Access, ElfIdentity, Profile, Remark
 
@@ -33,8 +31,6 @@ _FEWEST = 2
 # names is now and then the instruction behind (docs/access.md).
 INSIDE = 0.95
 TOUCHING = 0.8
-# Addresses without names that must tell: of 512 distances, none makes so many touch memory by chance.
-NAMELESS = 12
 
 _INTO = re.compile(r"(?P<name>[\w.$]+)\+(?P<bytes>0x[0-9a-fA-F]+|\d+)")
 
@@ -82,10 +78,10 @@ def with_linked_code(
     if not _enough(rows):
         distance = None if kernel or identity is None else _by_variables(profile, rows, accesses, identity)
         if distance is None:
-            return _with_names(profile, accesses) if kernel else (profile, None)
+            return profile, None
     elif (distance := _distance(rows, accesses)) is None:
         return replace(profile, remarks=(*profile.remarks, Remark(_ANOTHER_BUILD))), None
-    fitting = dict.fromkeys(row.address for row in rows if row.fits(distance))
+    fitting = {row.address for row in rows if row.fits(distance)}
     words = (
         f"{len(fitting)} of {len(rows)} code addresses are those of the ELF file, moved by {distance:#x}: "
         "what each instruction touches is known"
@@ -98,38 +94,14 @@ def is_of_another_build(profile: Profile) -> bool:
     return any(remark.text == _ANOTHER_BUILD for remark in profile.remarks)
 
 
-def _with_names(profile: Profile, accesses: AccessMap) -> tuple[Profile, int | None]:
-    """The same for a report of a kernel that names no function: the code tells them, if it is of this build."""
-    told = (access for line in profile.lines for access in line.accesses if access.kernel and not access.function)
-    codes = {one.code_address: 1 for one in told if one.code_address is not None}
-    distance = solved_slide(codes, accesses) if len(codes) >= NAMELESS else None
-    if distance is None:
-        return profile, None
-    linked = np.array(sorted(codes), np.uint64) - np.uint64(distance)
-    rows = resolve(linked, accesses)
-    names = {
-        int(address) + distance: accesses.functions[int(accesses.function[row])]
-        for address, row in zip(linked, rows, strict=True)
-        if row != NO_ROW
-    }
-    words = (
-        f"{len(names)} of {len(codes)} code addresses without a name are instructions of the ELF file that touch "
-        f"memory, moved by {distance:#x}: it is taken for the same build"
-    )
-    return _linked(profile, names, distance, words), distance
-
-
-def _linked(profile: Profile, places: Mapping[int, str | None], distance: int, words: str) -> Profile:
-    """The profile with a remark, and with the code addresses among ``places`` as in the file, the others left out.
-
-    The name of a function is put in where ``places`` tells it.
-    """
+def _linked(profile: Profile, places: Set[int], distance: int, words: str) -> Profile:
+    """The profile with a remark, and with the code addresses among ``places`` as in the file, the others left out."""
 
     def linked(access: Access) -> Access:
         address = access.code_address
         if address is None or address not in places:
             return replace(access, code_address=None)
-        return replace(access, code_address=address - distance, function=places[address] or access.function)
+        return replace(access, code_address=address - distance)
 
     lines = tuple(replace(line, accesses=tuple(map(linked, line.accesses))) for line in profile.lines)
     return replace(profile, lines=lines, remarks=(*profile.remarks, Remark(words)))
