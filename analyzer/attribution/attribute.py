@@ -28,12 +28,14 @@ from linesmith.analyzer.attribution.doubts import (
     odds_of_owner,
     one_offset,
 )
-from linesmith.analyzer.attribution.drift import change_cost, drifted
 from linesmith.analyzer.attribution.evidence import CodeEvidence, evidence_of, symbol_name
 from linesmith.analyzer.attribution.hypotheses import (
+    SURE,
     Allowed,
     Column,
     Hypothesis,
+    change_cost,
+    drifted,
     inside,
     overlap,
     prior,
@@ -50,8 +52,6 @@ EXAMINED = 200
 HOPELESS = 12.0
 # Log odds that the lines close by can add or take.
 MOST_SUPPORT = 12.0
-# Below odds of about six to one the answer is "cannot tell".
-SURE = 0.85
 # How likely two objects in a row are both hot, where one is.
 TWO_IN_A_ROW = 0.1
 # Share of the samples outside the first object from which on a second one is looked for.

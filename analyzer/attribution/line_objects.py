@@ -21,9 +21,16 @@ from linesmith.analyzer.attribution.doubts import (
     ill_fitting,
     misfit_words,
 )
-from linesmith.analyzer.attribution.drift import LIKELIER, SURE, certainties
 from linesmith.analyzer.attribution.evidence import CodeEvidence
-from linesmith.analyzer.attribution.hypotheses import Hypothesis, overlap, same_place, within
+from linesmith.analyzer.attribution.hypotheses import (
+    LIKELIER,
+    SURE,
+    Hypothesis,
+    certainties,
+    overlap,
+    same_place,
+    within,
+)
 from linesmith.analyzer.attribution.identify import identify
 from linesmith.analyzer.attribution.likelihood import clues_of
 from linesmith.analyzer.attribution.line_members import KNOWN, against_widths

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from linesmith.analyzer.attribution.by_object import lines_apart
+from linesmith.analyzer.attribution.variables import lines_apart
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,

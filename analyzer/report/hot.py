@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from linesmith.analyzer.attribution.by_object import lines_apart
+from linesmith.analyzer.attribution.variables import lines_apart
 from linesmith.analyzer.base.cxx_names import with_cxx_names
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import ElfIdentity, Finding, LineMember, LineObject

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from linesmith.analyzer.attribution.by_object import apart_sentence
+from linesmith.analyzer.attribution.variables import apart_sentence
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import (
     ElfIdentity,

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from find.lines import accesses, line_of, profile_of
 
-from linesmith.analyzer.attribution.by_object import lines_apart
+from linesmith.analyzer.attribution.variables import lines_apart
 from linesmith.analyzer.model import ObjectArea, ObjectKind, Profile, Recording
 
 KERNEL = Recording("qemu", ("storm",), (0, 0), "x86_64")

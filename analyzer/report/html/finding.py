@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
-from linesmith.analyzer.attribution.by_object import apart_sentence
+from linesmith.analyzer.attribution.variables import apart_sentence
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.line_map.fields import heat_of
 from linesmith.analyzer.line_map.record_map import line_map
