@@ -19,8 +19,13 @@ from linesmith.analyzer.attribution.identify import (
 )
 from linesmith.analyzer.attribution.line_members import KNOWN
 from linesmith.analyzer.attribution.line_objects import ClaimedMemory, is_kernel
-from linesmith.analyzer.attribution.placement import Trust, placed, refuse_other_samples, with_variables
-from linesmith.analyzer.attribution.same_code import with_linked_code
+from linesmith.analyzer.attribution.placement import (
+    Trust,
+    placed,
+    refuse_other_samples,
+    with_linked_code,
+    with_variables,
+)
 from linesmith.analyzer.attribution.variables import ObjectMap, lines_apart, main_area
 from linesmith.analyzer.base.errors import BuildIdDiffers, DebugInfoMissing
 from linesmith.analyzer.layouts.containment import Containment

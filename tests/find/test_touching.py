@@ -27,7 +27,7 @@ from find.lines import (
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.questions import accesses_in
 from linesmith.analyzer.access.store import read_accesses
-from linesmith.analyzer.attribution.same_code import is_of_another_build, with_linked_code
+from linesmith.analyzer.attribution.placement import is_of_another_build, with_linked_code
 from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import Access, AccessKind, Agreement, Finding, ObjectArea, Profile
 from linesmith.analyzer.sharing.analysis import explain
