@@ -247,10 +247,10 @@ def _carried(heat: MapHeat, old: Sequence[MapField], new: Sequence[MapField]) ->
 
 def _moved(old: Sequence[MapField], new: Sequence[MapField]) -> frozenset[str]:
     """The paths of the fields that are not in the same order in both."""
-    paths = [[one.path for one in found] for found in (old, new)]
-    runs = SequenceMatcher(None, *paths, autojunk=False).get_matching_blocks()
-    still = {path for run in runs for path in paths[0][run.a : run.a + run.size]}
-    return frozenset((*paths[0], *paths[1])) - still
+    before, after = ([one.path for one in found] for found in (old, new))
+    runs = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
+    still = {path for run in runs for path in before[run.a : run.a + run.size]}
+    return frozenset((*before, *after)) - still
 
 
 def _marked(drawn: LineMap, paths: frozenset[str]) -> LineMap:
