@@ -301,7 +301,8 @@ def _origin(area: ObjectArea) -> str:
 
 def lines_known_to_hold(record: str, profile: Profile, containment: Containment) -> tuple[CacheLine, ...]:
     """The lines on which an object was met that is a ``record``, or holds one by value."""
-    holders = _holders(record, containment)
+    variants = containment.layouts.variants(record)
+    holders = {place.container for layout in variants for place in containment.places(layout.id)}
     layouts = ((area, record_of(area, containment)) for area in profile.areas)
     known = ObjectMap(area for area, layout in layouts if layout is not None and layout.id in holders)
 
@@ -321,9 +322,3 @@ def lines_of_unknown_memory(profile: Profile) -> tuple[CacheLine, ...]:
         return line.address is None or not any(known.at(line.address + offset) for offset in offsets)
 
     return tuple(filter(unknown, profile.lines))
-
-
-def _holders(record: str, containment: Containment) -> frozenset[int]:
-    """The layouts called so, and those of all records that hold one by value."""
-    layouts = containment.layouts.variants(record)
-    return frozenset(place.container for layout in layouts for place in containment.places(layout.id))

@@ -17,7 +17,6 @@ from linesmith.analyzer.attribution.code_touches import (
     SampledKinds,
     Spot,
     share_known,
-    spots_of,
     together,
     touching_leaves,
 )
@@ -92,7 +91,7 @@ def _clue(offset: int, group: Sequence[Access], evidence: CodeEvidence) -> Clue:
     known = evidence_of(group[0], evidence)
     touches = together(evidence_of(access, evidence).touches for access in group)
     sampled = sampled_kinds(group)
-    spots = tuple(spots_of(touches, sampled))
+    spots = tuple(spot for spot, counts in touches.spots.items() if sampled.suits(counts))
     judged = weight if known.records or spots else weight * UNKNOWN_FUNCTION
     return Clue(
         offset,

@@ -85,7 +85,9 @@ def joint_objects(
         known = _Knowledge.of(profile, evidence, learnt, votes)
         pairs = zip(lines, found, strict=True)
         found = tuple(one if _stands(line, one, learnt) else known.objects_on(line) for line, one in pairs)
-    told = _without_overlaps(lines, tuple(_with_sure_ones(lines, found, known, learnt)), known)
+    sure = sorted(set(_sure_objects(lines, found)), key=lambda one: one.address)
+    elsewhere = _SureElsewhere(sure, known, learnt)
+    told = _without_overlaps(lines, tuple(map(elsewhere.of, lines, found)), known)
     pairs = zip(lines, told, strict=True)
     named = ((line, as_nested_records(objects, line, containment)) for line, objects in pairs)
     return tuple(tuple(known.with_misfits(one, line) for one in objects) for line, objects in named)
@@ -217,17 +219,6 @@ def _sure_objects(lines: Sequence[CacheLine], found: Sequence[Objects]) -> Itera
     for line, objects in zip(lines, found, strict=True):
         if objects[0].outcome is Outcome.RESOLVED and not objects[0].origin and not is_lock(objects[0].type):
             yield from _start_of(line, objects)
-
-
-def _with_sure_ones(
-    lines: Sequence[CacheLine], found: Sequence[Objects], known: _Knowledge, starts: SlabStarts | None
-) -> Iterator[Objects]:
-    """The objects ``found`` on each line; where they are not sure, what the sure ones on other lines say."""
-    pairs = list(zip(lines, found, strict=True))
-    sure = sorted(set(_sure_objects(lines, found)), key=lambda one: one.address)
-    elsewhere = _SureElsewhere(sure, known, starts)
-    for line, objects in pairs:
-        yield elsewhere.of(line, objects)
 
 
 def _without_overlaps(lines: Sequence[CacheLine], found: Sequence[Objects], known: _Knowledge) -> Iterator[Objects]:

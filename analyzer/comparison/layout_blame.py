@@ -130,7 +130,7 @@ def blame(
     return LayoutBlame(
         total,
         tuple(sorted(made, key=lambda one: (-one.gained.most, -one.gained.least, one.subject))),
-        tuple(_named(one.pair) for one in sorted(unexplained, key=_least_gained, reverse=True)),
+        tuple(_named(one.pair) for one in sorted(unexplained, key=lambda one: -one.gained.most)),
         round(hidden[1] - hidden[0] * looked.after / looked.before) if unknown else 0,
         round(_risen(one for one in every if one.row in doubted).most),
     )
@@ -139,12 +139,10 @@ def blame(
 def _cause(subject: str, differences: tuple[str, ...], group: list[_GainedContention], total: Bounds) -> LayoutCause:
     gained = Bounds(sum(one.gained.least for one in group), min(_risen(group).most, total.most))
     share = Bounds(gained.least / (total.most or 1), min(1.0, gained.most / (total.least or total.most or 1)))
-    pairs = {pair.names: pair for pair in map(_named, (one.pair for one in sorted(group, key=_least_gained)))}
+    pairs = {
+        pair.names: pair for pair in map(_named, (one.pair for one in sorted(group, key=lambda one: one.gained.most)))
+    }
     return LayoutCause(subject, differences, tuple(reversed(pairs.values())), gained, share)
-
-
-def _least_gained(one: _GainedContention) -> float:
-    return one.gained.most
 
 
 def _risen(gains: Iterable[_GainedContention]) -> Bounds:
