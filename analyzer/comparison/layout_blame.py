@@ -139,9 +139,8 @@ def blame(
 def _cause(subject: str, differences: tuple[str, ...], group: list[_GainedContention], total: Bounds) -> LayoutCause:
     gained = Bounds(sum(one.gained.least for one in group), min(_risen(group).most, total.most))
     share = Bounds(gained.least / (total.most or 1), min(1.0, gained.most / (total.least or total.most or 1)))
-    pairs = {
-        pair.names: pair for pair in map(_named, (one.pair for one in sorted(group, key=lambda one: one.gained.most)))
-    }
+    ordered = sorted(group, key=lambda one: one.gained.most)
+    pairs = {pair.names: pair for pair in (_named(one.pair) for one in ordered)}
     return LayoutCause(subject, differences, tuple(reversed(pairs.values())), gained, share)
 
 
