@@ -28,12 +28,14 @@ from linesmith.analyzer.attribution.doubts import (
     odds_of_owner,
     one_offset,
 )
-from linesmith.analyzer.attribution.drift import change_cost, drifted
 from linesmith.analyzer.attribution.evidence import CodeEvidence, evidence_of, symbol_name
 from linesmith.analyzer.attribution.hypotheses import (
+    SURE,
     Allowed,
     Column,
     Hypothesis,
+    change_cost,
+    drifted,
     inside,
     overlap,
     prior,
@@ -50,8 +52,6 @@ EXAMINED = 200
 HOPELESS = 12.0
 # Log odds that the lines close by can add or take.
 MOST_SUPPORT = 12.0
-# Below odds of about six to one the answer is "cannot tell".
-SURE = 0.85
 # How likely two objects in a row are both hot, where one is.
 TWO_IN_A_ROW = 0.1
 # Share of the samples outside the first object from which on a second one is looked for.
@@ -97,22 +97,6 @@ def attribute_to(one: Hypothesis, line: CacheLine, neighbours: Neighbourhood) ->
     whole = _LineClues(clues_of(line.accesses, neighbours.evidence), line, neighbours)
     explanation = whole.judged(one)
     return replace(whole.described(explanation), margin=1.0) if explanation.explained >= MOSTLY else None
-
-
-def attribute_begun(one: Hypothesis, line: CacheLine, neighbours: Neighbourhood) -> LineObject | None:
-    """The part ``one``, sure on the line behind, if most of this line is in it and no code that is known objects.
-
-    Code that the ELF file does not have is taken to touch it: where it begins is known.
-    """
-    clues = clues_of(line.accesses, neighbours.evidence)
-    held, _ = within(clues, one, neighbours.evidence.containment)
-    known = [clue for clue in held if clue.spots or clue.known.records]
-    fitting = [clue for clue in known if probability(clue, one.layout, clue.offset - one.start)[1]]
-    share = sum(clue.samples for clue in held) / max(1, sum(clue.samples for clue in clues))
-    if not known or len(fitting) < len(known) or share < MOSTLY:
-        return None
-    described = _LineClues(clues, line, neighbours).described(_JudgedHypothesis(one, 0.0, 0.0, share))
-    return replace(described, outcome=Outcome.INNER_TYPE_ONLY, margin=1.0)
 
 
 def attribute_at(start: int, size: int, line: CacheLine, neighbours: Neighbourhood) -> LineObject | None:

@@ -79,11 +79,6 @@ def share_known(touches: CodeTouches, sampled: SampledKinds) -> float:
     return touches.trust * sampled.of(touches.resolved) / counted if counted else 0.0
 
 
-def spots_of(touches: CodeTouches, sampled: SampledKinds) -> list[Spot]:
-    """The spots that can have been sampled."""
-    return [spot for spot, counts in touches.spots.items() if sampled.suits(counts)]
-
-
 def touching_leaves(
     touches: CodeTouches, sampled: SampledKinds, layout: int, offset: int, containment: Containment
 ) -> list[tuple[Leaf, int]]:

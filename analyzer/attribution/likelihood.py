@@ -17,15 +17,12 @@ from linesmith.analyzer.attribution.code_touches import (
     SampledKinds,
     Spot,
     share_known,
-    spots_of,
     together,
     touching_leaves,
 )
 from linesmith.analyzer.attribution.evidence import (
     INLINED,
     POINTS_INTO_ANOTHER,
-    Answers,
-    Code,
     CodeEvidence,
     FunctionEvidence,
     evidence_of,
@@ -52,8 +49,6 @@ OPERAND = 0.9
 ONLY_READ = 0.3
 # Elements of an array that lie on one line, which any of its accesses may mean.
 MOST_ELEMENTS = 8
-# Answers remembered for one piece of code.
-MOST_ANSWERS = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +56,7 @@ class Clue:
     """Accesses of one function at one offset; ``sampled`` tells of which kinds they were.
 
     ``weight`` dampens counts, for samples of one place repeat one fact. ``mapped`` is the share of what the function
-    does, 0 to 1, for which ``touches`` is known; each of ``spots`` is equally likely to be met. ``answers`` keeps what
-    ``probability`` found, for all clues of the same code.
+    does, 0 to 1, for which ``touches`` is known; each of ``spots`` is equally likely to be met.
     """
 
     offset: int
@@ -74,7 +68,6 @@ class Clue:
     mapped: float
     spots: tuple[Spot, ...]
     containment: Containment = field(compare=False, repr=False)
-    answers: Answers = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def by_instruction(self) -> bool:
@@ -98,13 +91,8 @@ def _clue(offset: int, group: Sequence[Access], evidence: CodeEvidence) -> Clue:
     known = evidence_of(group[0], evidence)
     touches = together(evidence_of(access, evidence).touches for access in group)
     sampled = sampled_kinds(group)
-    spots = tuple(spots_of(touches, sampled))
+    spots = tuple(spot for spot, counts in touches.spots.items() if sampled.suits(counts))
     judged = weight if known.records or spots else weight * UNKNOWN_FUNCTION
-    places = (
-        (one.symbol_cut, one.code_address if one.code_address in evidence.instructions else None) for one in group
-    )
-    code: Code = symbol_name(group[0]), group[0].symbol_cut, frozenset(places), sampled
-    answers = evidence.answers.setdefault(code, {})
     return Clue(
         offset,
         known,
@@ -115,7 +103,6 @@ def _clue(offset: int, group: Sequence[Access], evidence: CodeEvidence) -> Clue:
         share_known(touches, sampled),
         spots,
         evidence.containment,
-        answers,
     )
 
 
@@ -147,20 +134,7 @@ def touch_likelihood(clue: Clue) -> float:
 
 
 def probability(clue: Clue, layout: int, offset: int) -> tuple[float, bool]:
-    """Likelihood that the clue met ``offset`` of a layout, and whether there is a reason that it did.
-
-    Lines ask the same of the same code over and over, so answers are remembered.
-    """
-    place = layout, offset
-    found = clue.answers.get(place)
-    if found is None:
-        if len(clue.answers) >= MOST_ANSWERS:
-            clue.answers.clear()
-        found = clue.answers[place] = _probability(clue, layout, offset)
-    return found
-
-
-def _probability(clue: Clue, layout: int, offset: int) -> tuple[float, bool]:
+    """Likelihood that the clue met ``offset`` of a layout, and whether there is a reason that it did."""
     if not 0 <= offset < clue.containment.layouts.by_id(layout).size:
         return OUTSIDE, False
     leaves = clue.containment.leaves(layout, offset)

@@ -213,13 +213,12 @@ def _refuse_without_offsets(profile: Profile) -> None:
 def _not_held(found: Explanation, record: str) -> NothingToSuggest | TypeNotFound:
     """The answer that no line holds the type, and what lies there instead; raises ``TypeNotFound`` where none has it.
 
-    That are types recognised on a line, and those of variables and caches that lie on one.
+    That are types recognised on a line, and those of caches and variables that lie on one.
     """
-    from linesmith.analyzer.attribution.by_object import object_totals
     from linesmith.analyzer.layouts.collection import nearest_names
 
     recognised = (thing.type for one in found.findings for thing in one.objects if thing.type)
-    lying = (one.types[0] for one in object_totals(found.profile) if len(one.types) == 1)
+    lying = (one.name for one in found.records if one.name and found.reading.layouts.variants(one.name))
     types = dict.fromkeys((*recognised, *lying))
     instead = f"found: {', '.join(types)}" if types else "no object was recognised on any line; see `linesmith hot`"
     none = f"no line of {found.profile.source} holds {record}"

@@ -217,7 +217,7 @@ def choose(found: Explanation, premises: Premises, trace: Path | None, choice: i
 
     Raises ``CandidateUnknown``, ``NothingToSuggest`` when none is recommended, and what a replay raises.
     """
-    from linesmith.analyzer.attribution.same_code import is_of_another_build
+    from linesmith.analyzer.attribution.placement import is_of_another_build
     from linesmith.analyzer.cli.suggest import free_candidates, offered
     from linesmith.patches.message.trouble import origin
     from linesmith.tuner.propose.candidates import reasons

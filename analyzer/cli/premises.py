@@ -210,7 +210,7 @@ class PremiseOptions:
 
 def in_found_caches(known: Premises, found: Explanation) -> Premises:
     """The same with the slab caches in which the profile's objects were found."""
-    from linesmith.analyzer.attribution.votes import with_found_caches
+    from linesmith.analyzer.attribution.identify import with_found_caches
 
     kernel = known.kernel and with_found_caches(known.kernel, found.profile, found.reading.layouts)
     return replace(known, kernel=kernel)

@@ -306,7 +306,7 @@ def summary(profile: Profile, output: Path, order: Order) -> str:
 
 
 def _simulated(profile: Profile) -> Iterator[str]:
-    from linesmith.analyzer.attribution.by_object import lines_apart
+    from linesmith.analyzer.attribution.variables import lines_apart
 
     apart = lines_apart(profile)
     taken = sum(line.taken or 0 for line in profile.lines)

@@ -309,7 +309,7 @@ def _seen(variant: ChangedVariant, layout: Layout) -> Explanation | None:
 
 def _line_change(variant: ChangedVariant, seen: Explanation, old: Layout, new: Layout) -> _BuiltChange | None:
     """The change as it was built; nothing where no members meet that could be parted, or others are there now."""
-    from linesmith.analyzer.attribution.votes import with_found_caches
+    from linesmith.analyzer.attribution.identify import with_found_caches
     from linesmith.analyzer.sharing.analysis import quiet_lines
     from linesmith.tuner.constraints.facts import Premises
     from linesmith.tuner.propose.notes import as_built

@@ -29,17 +29,6 @@ if TYPE_CHECKING:
     from linesmith.tuner.structure.case import Allocation
 
 
-class PowerOfTwo(click.IntRange):
-    """An alignment in bytes: 0 for none, or a power of two, the only ones that kmem_cache_create() can keep."""
-
-    def convert(self, value: int, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number in range; fails on any other."""
-        number = super().convert(value, param, ctx)
-        if number & (number - 1):
-            self.fail(f"{number} is not a power of two.", param, ctx)
-        return number
-
-
 @dataclass(frozen=True, slots=True)
 class StructureChange:
     """What is asked of a record; nothing where no member is named. ``size`` in bytes goes with ``shrink``."""
@@ -93,10 +82,7 @@ _change_given = options.gathered(
 @click.argument("types", metavar="TYPE...", nargs=-1, required=True)
 @options.machine_given
 @click.option("--cache", metavar="NAME", help="Slab cache that TYPE is allocated from.")
-@click.option("--align", metavar="BYTES", type=PowerOfTwo(0, 4096), default=0, help="Alignment of the cache.")
 @click.option("--hwcache-align", is_flag=True, help="The cache has SLAB_HWCACHE_ALIGN.")
-@click.option("--by-rcu", is_flag=True, help="The cache has SLAB_TYPESAFE_BY_RCU.")
-@click.option("--constructor", is_flag=True, help="The cache has a constructor.")
 @click.option("--kmalloc", is_flag=True, help="TYPE is allocated with kmalloc().")
 @_change_given
 @options.format_
@@ -106,10 +92,7 @@ def command(
     types: tuple[str, ...],
     machine: MachineOptions,
     cache: str | None,
-    align: int,
     hwcache_align: bool,
-    by_rcu: bool,
-    constructor: bool,
     kmalloc: bool,
     change: StructureChange,
     format_: str,
@@ -123,12 +106,9 @@ def command(
     from linesmith.analyzer.report import slab
     from linesmith.analyzer.slab.allocation import CacheOptions
 
-    asked = CacheOptions(cache, align, hwcache_align, by_rcu, constructor, kmalloc)
-    if kmalloc and asked != CacheOptions(kmalloc=True):
-        raise click.UsageError(
-            "--kmalloc uses the general caches; give it without --cache, --align, --hwcache-align, --by-rcu and"
-            " --constructor"
-        )
+    asked = CacheOptions(cache, hwcache_align=hwcache_align, kmalloc=kmalloc)
+    if kmalloc and (cache or hwcache_align):
+        raise click.UsageError("--kmalloc uses the general caches; give it without --cache and --hwcache-align")
     if change.asked:
         text = changed_record(elf, types, change, asked, machine, format_, text_columns(output))
         options.write(text, output)

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import sqrt
+from math import copysign, exp, hypot, inf, log, sqrt
+from statistics import median
 
 from linesmith.analyzer.comparison.sums import NAMELESS, Meeting, ObjectSum, Place, ProfileSums, is_vague, sums
 from linesmith.analyzer.model import (
@@ -26,7 +27,7 @@ from linesmith.analyzer.model import (
     Profile,
     ProfileChange,
 )
-from linesmith.analyzer.sharing.statistics import ratio_of, scatter_of, unlisted, widened
+from linesmith.analyzer.sharing.cost import share_of, unlisted
 
 OPERATIONS = "operations"
 # Two-sided 99 % of the normal distribution, for many members are compared at once; and 80 %, which is shown.
@@ -37,6 +38,10 @@ USUAL_SCATTER = 5.0
 LEAST_ROWS, LEAST_COUNT = 40, 20
 QUANTILE, QUANTILE_SQUARE = 0.95, 3.841459
 EXACT_Z = 5.0
+# Four fifths of the squares of a standard normal variable are below this.
+PAIRS_QUANTILE, PAIRS_SQUARE = 0.8, 1.642374
+LEAST_PAIRS = 12
+SMALLEST_SCATTER, MOST_SCATTER = 1e-6, 2.0
 # How long CPUs wait for a lock depends on who comes first: by this relative deviation its counts vary besides.
 LOCK_SCATTER = 0.15
 MOST_FUNCTIONS = 6
@@ -132,6 +137,63 @@ def _members(side: ProfileSums) -> dict[Place, Counter[str]]:
         (Place(type_, member), counts) for type_, one in side.objects.items() for member, counts in one.waits.items()
     )
     return {place: counts for place, counts in held if place.member}
+
+
+def ratio_of(before: float, after: float, before_total: float, after_total: float, z: float) -> Bounds:
+    """Where the ratio of two Poisson rates, after to before, lies; ``inf`` is its upper limit where before is 0.
+
+    Given their sum, one of two Poisson counts is binomial (Przyborowski and Wilenski, Biometrika 31, 1940).
+    """
+    if before + after <= 0 or before_total <= 0 or after_total <= 0:
+        return Bounds(0.0, inf)
+    share = share_of(after, before + after, z)
+    scale = before_total / after_total
+    return Bounds(_odds(share.least) * scale, _odds(share.most) * scale)
+
+
+def widened(ratio: Bounds, middle: float, scatter: float, z: float) -> Bounds:
+    """Limits of a ratio about ``middle`` when both rates scatter besides, with the relative deviation ``scatter``."""
+    extra = z * sqrt(2) * scatter
+    if not extra:
+        return ratio
+    return Bounds(_away(middle, ratio.least, -extra), _away(middle, ratio.most, extra))
+
+
+def _away(middle: float, limit: float, extra: float) -> float:
+    """The limit moved so that its distance from the middle (as logarithms) and ``extra`` add up as squares do."""
+    if limit in (0.0, inf):
+        return limit
+    if not 0 < middle < inf:
+        return limit * exp(extra)
+    return middle * exp(copysign(hypot(log(limit / middle), extra), extra))
+
+
+def scatter_of(pairs: Sequence[tuple[int, int]]) -> float:
+    """The relative deviation of rates between two profiles that explains how far most pairs of counts are apart.
+
+    It is beyond what counting leaves to chance, and about the change that all have in common. It is fitted to four
+    fifths of the pairs, so that up to a fifth of them may really change. 0 with fewer than ``LEAST_PAIRS`` pairs of
+    ``LEAST_COUNT`` or more.
+    """
+    counted = [pair for pair in pairs if min(pair) >= LEAST_COUNT]
+    if len(counted) < LEAST_PAIRS:
+        return 0.0
+    logs = [log(after / before) for before, after in counted]
+    common = median(logs)
+    low, high = 0.0, MOST_SCATTER
+    for _ in range(40):
+        tried = (low + high) / 2
+        squares = sorted(
+            (one - common) ** 2 / (1 / before + 1 / after + 2 * tried**2)
+            for one, (before, after) in zip(logs, counted, strict=True)
+        )
+        wider = squares[int(PAIRS_QUANTILE * (len(squares) - 1))] > PAIRS_SQUARE
+        low, high = (tried, high) if wider else (low, tried)
+    return high if high > SMALLEST_SCATTER else 0.0
+
+
+def _odds(share: float) -> float:
+    return share / (1 - share) if share < 1 else inf
 
 
 def change_of(before: int, after: int, looked: Exposure, exact: bool, waited: bool = False) -> Change:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from itertools import groupby
 
 from linesmith.analyzer.layouts.alignment import record_alignment
@@ -212,8 +213,8 @@ def compared_maps(
 ) -> tuple[LineMap, LineMap]:
     """The maps of two layouts with the heat of the first; what each member met, it keeps where it goes.
 
-    ``moved`` names the members that were moved. Without it they are the fewest that must have changed their order, and
-    those that one map has and the other has not: what only shifts is not marked. Both maps have the same phase.
+    ``moved`` names the members that were moved. Without it they are those that changed their order, and those that one
+    map has and the other has not: what only shifts is not marked. Both maps have the same phase.
     """
     touched = tuple(spot.path for spot in heat.spots)
     old, new = fields(*before, touched), fields(*after, touched)
@@ -245,29 +246,11 @@ def _carried(heat: MapHeat, old: Sequence[MapField], new: Sequence[MapField]) ->
 
 
 def _moved(old: Sequence[MapField], new: Sequence[MapField]) -> frozenset[str]:
-    places = {one.path: number for number, one in enumerate(old)}
-    common = [one.path for one in new if one.path in places]
-    rising = _rising([places[path] for path in common])
-    still = {common[index] for index in rising}
-    return frozenset(one.path for one in (*old, *new) if one.path not in still)
-
-
-def _rising(numbers: Sequence[int]) -> list[int]:
-    """Indices of a longest run of rising numbers, others left out."""
-    ends: list[int] = []
-    tails: list[int] = []
-    before: list[int] = []
-    for index, number in enumerate(numbers):
-        place = bisect_left(ends, number)
-        before.append(tails[place - 1] if place else -1)
-        ends[place : place + 1] = [number]
-        tails[place : place + 1] = [index]
-    found: list[int] = []
-    at = tails[-1] if tails else -1
-    while at >= 0:
-        found.append(at)
-        at = before[at]
-    return found[::-1]
+    """The paths of the fields that are not in the same order in both."""
+    before, after = ([one.path for one in found] for found in (old, new))
+    runs = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
+    still = {path for run in runs for path in before[run.a : run.a + run.size]}
+    return frozenset((*before, *after)) - still
 
 
 def _marked(drawn: LineMap, paths: frozenset[str]) -> LineMap:

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from linesmith.analyzer.attribution.by_object import apart_sentence, lines_apart
+from linesmith.analyzer.attribution.variables import apart_sentence, lines_apart
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,

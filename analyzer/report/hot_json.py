@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linesmith.analyzer.attribution.by_object import lines_apart, object_totals
+from linesmith.analyzer.attribution.variables import lines_apart
 from linesmith.analyzer.model import ElfIdentity, Finding, LineMember, LineObject
 from linesmith.analyzer.report.findings import ProfileSection
 from linesmith.analyzer.report.hot import what_to_do
@@ -18,7 +18,7 @@ from linesmith.analyzer.sharing.records import RecordContention
 
 # Of a record.
 MOST_PAIRS = 12
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 def render_json(
@@ -48,7 +48,6 @@ def render_json(
             "lines": [_line_json(finding) for finding in found],
             **fields_of(profile, "remarks", "recording"),
             "left_out": left_out,
-            "totals": object_totals(profile) if profile.areas else (),
             "accounts": {"samples": ended.samples, "outcomes": dict(ended.outcomes)},
             "records": [_record_json(one) for one in records],
         }

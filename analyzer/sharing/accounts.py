@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from linesmith.analyzer.attribution.by_object import lines_apart
 from linesmith.analyzer.attribution.line_objects import cpus_of
+from linesmith.analyzer.attribution.variables import lines_apart
 from linesmith.analyzer.model import Access, CacheLine, Conflict, Finding, Outcome, Profile, SampleOutcome
+from linesmith.analyzer.sharing.cost import unlisted
 from linesmith.analyzer.sharing.parts import origin
-from linesmith.analyzer.sharing.statistics import unlisted
 
 LEFT_OUT = "on lines not looked at"
 SET_APART = "on lines set apart"

@@ -10,15 +10,23 @@ from functools import partial
 from pathlib import Path
 
 from linesmith.analyzer.access.access_map import AccessMap
-from linesmith.analyzer.attribution.by_object import lines_apart, main_area
 from linesmith.analyzer.attribution.evidence import function_names
-from linesmith.analyzer.attribution.identify import lines_known_to_hold, lines_of_unknown_memory
+from linesmith.analyzer.attribution.identify import (
+    identified,
+    lines_known_to_hold,
+    lines_of_unknown_memory,
+    open_objects,
+)
 from linesmith.analyzer.attribution.line_members import KNOWN
 from linesmith.analyzer.attribution.line_objects import ClaimedMemory, is_kernel
-from linesmith.analyzer.attribution.placement import Trust, placed, refuse_other_samples, with_variables
-from linesmith.analyzer.attribution.same_code import with_linked_code
-from linesmith.analyzer.attribution.variables import ObjectMap
-from linesmith.analyzer.attribution.votes import identified, open_objects
+from linesmith.analyzer.attribution.placement import (
+    Trust,
+    placed,
+    refuse_other_samples,
+    with_linked_code,
+    with_variables,
+)
+from linesmith.analyzer.attribution.variables import ObjectMap, lines_apart, main_area
 from linesmith.analyzer.base.errors import DebugInfoMissing, ProfileError
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.layouts.dwarf import Reading, operands, touched

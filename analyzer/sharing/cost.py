@@ -2,8 +2,9 @@
 """What each sharing on a line costs, and what share of the profile a layout can remove.
 
 In a recording every miss names the store that had taken the line. A sample of a contended load does not tell its
-writer: that is one of the members that other CPUs write, each as likely as its share of the stores sampled.
-docs/conflict-cost.md has the formulas and what they assume.
+writer: that is one of the members that other CPUs write, each as likely as its share of the stores sampled. Latencies
+are the profile's own where it has them, else the defaults of ``model.Latencies``. docs/cost.md has the formulas and
+what they assume.
 """
 
 from __future__ import annotations
@@ -11,14 +12,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import sqrt
 
 from linesmith.analyzer.model import (
     ADJACENT_LINE_BYTES,
     CACHE_LINE_BYTES,
+    Access,
     Bounds,
     CacheLine,
     Conflict,
     Finding,
+    Latencies,
     LineCost,
     LineMember,
     LineObject,
@@ -27,7 +31,6 @@ from linesmith.analyzer.model import (
     Side,
 )
 from linesmith.analyzer.sharing.parts import LinePart, part_names, parts
-from linesmith.analyzer.sharing.statistics import conflict_cycles, share_of, total, unlisted, waiting
 
 NONE, ALL, ANY = Bounds(0.0, 0.0), Bounds(1.0, 1.0), Bounds(0.0, 1.0)
 UNKNOWN_WRITER = "nobody was seen to write where {count:,} contended accesses waited: a member that was not sampled may"
@@ -40,6 +43,13 @@ BEHIND = "up to {count:,} of these misses also brought bytes written elsewhere: 
 HELD_LONGER = "who holds the lock waits for its neighbours on the line, and all who wait for the lock wait with it"
 # Contended accesses to a lock's neighbours that may matter to those who wait for the lock, as a share of the line's.
 NEIGHBOURS_SHARE = 0.01
+# Two-sided 95 % of the normal distribution.
+Z = 1.959964
+# Cycles of a load that finds its line in the first-level cache, on current x86 and Arm cores (4 or 5).
+HIT = 5
+DEFAULTS = Latencies()
+# perf prints shares with two decimals: a count made of one may be off by this part of its column's total, and by one.
+_ROUNDING = 0.00005
 
 
 def line_cost(
@@ -280,3 +290,93 @@ def _recorded_cost(line: CacheLine, parts: Sequence[LinePart], names: Mapping[in
         exact=True,
         notes=(BEHIND.format(count=behind),) if behind else (),
     )
+
+
+def share_of(count: float, total: float, z: float = Z) -> Bounds:
+    """Where the share ``count / total`` lies: the score interval of Wilson (JASA 22, 1927); 0 to 1 without samples."""
+    if total <= 0:
+        return Bounds(0.0, 1.0)
+    share, spread = count / total, z * z / total
+    middle = (share + spread / 2) / (1 + spread)
+    half = z * sqrt(share * (1 - share) / total + spread / (4 * total)) / (1 + spread)
+    least = 0.0 if count <= 0 else max(0.0, middle - half)
+    return Bounds(least, 1.0 if count >= total else min(1.0, middle + half))
+
+
+@dataclass(frozen=True, slots=True)
+class WaitedCycles:
+    """``contended`` accesses took ``cycles``; other loads of the line took ``slow_cycles`` more than hits do.
+
+    ``timed`` contended accesses have latencies of their own.
+    """
+
+    contended: int = 0
+    cycles: float = 0.0
+    slow_cycles: float = 0.0
+    timed: int = 0
+
+    @property
+    def mean(self) -> float:
+        """Cycles of one contended access; what is usual where there are none."""
+        return self.cycles / self.contended if self.contended else DEFAULTS.hitm_local
+
+    def __add__(self, other: WaitedCycles) -> WaitedCycles:
+        return WaitedCycles(
+            self.contended + other.contended,
+            self.cycles + other.cycles,
+            self.slow_cycles + other.slow_cycles,
+            self.timed + other.timed,
+        )
+
+
+def waiting(access: Access) -> WaitedCycles:
+    """What one row of a profile waited."""
+    hitm = bool(access.hitm_remote or access.hitm_local)
+    remote = (access.hitm_remote if hitm else access.peer_remote) or 0
+    local = (access.hitm_local if hitm else access.peer_local) or 0
+    taken = access.taken or 0
+    cycles = remote * (access.cycles_remote or DEFAULTS.hitm_remote)
+    cycles += local * (access.cycles_local or DEFAULTS.hitm_local)
+    cycles += taken * DEFAULTS.taken_local
+    timed = (remote if access.cycles_remote else 0) + (local if access.cycles_local else 0)
+    # Most loads that were not contended and took longer than a hit wait for a line that is on its way already.
+    others = (access.records or 0) - access.stores - access.contended
+    slow = max(others, 0) * max((access.cycles_load or 0) - HIT, 0)
+    return WaitedCycles(remote + local + taken, cycles, slow, timed)
+
+
+def total(accesses: Iterable[Access]) -> WaitedCycles:
+    """What all of them waited."""
+    return sum(map(waiting, accesses), WaitedCycles())
+
+
+def unlisted(line: CacheLine) -> int:
+    """Contended accesses of the line that stand in no row: people leave rows out when they paste."""
+    missing = line.contended - sum(access.contended for access in line.accesses)
+    noise = len(line.accesses) * (1 + _ROUNDING * line.contended)
+    return missing if missing > noise else 0
+
+
+def conflict_cycles(one: Conflict) -> float:
+    """What the misses of one conflict of a recording take."""
+    if one.stores:
+        return one.local * DEFAULTS.taken_local + one.remote * DEFAULTS.taken_remote
+    return one.local * DEFAULTS.hitm_local + one.remote * DEFAULTS.hitm_remote
+
+
+def profile_waited(profile: Profile) -> float:
+    """The cycles that all accesses of a profile waited; those in no row as long as the others of their line on average.
+
+    Lines that a paste left out are taken to wait as those it has, by share.
+    """
+    shares = [line.share for line in profile.lines]
+    known = sum(share for share in shares if share is not None)
+    covered = known if None not in shares and 0 < known < 1 else 1.0
+    waited = 0.0
+    for line in profile.lines:
+        if line.conflicts:
+            waited += sum(map(conflict_cycles, line.conflicts))
+        else:
+            listed = total(line.accesses)
+            waited += listed.cycles + listed.slow_cycles + unlisted(line) * listed.mean
+    return waited / covered

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from linesmith.analyzer.access.access_map import AccessMap
-from linesmith.analyzer.attribution.by_object import lines_apart, owner_of_record
 from linesmith.analyzer.attribution.code_touches import by_function, by_instruction, source_places
 from linesmith.analyzer.attribution.evidence import CodeEvidence, function_names, gather
 from linesmith.analyzer.attribution.line_members import agreements, line_members
 from linesmith.analyzer.attribution.line_objects import joint_objects
+from linesmith.analyzer.attribution.variables import lines_apart, owner_of_record
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import (
@@ -29,9 +29,8 @@ from linesmith.analyzer.model import (
     Touched,
 )
 from linesmith.analyzer.sharing.accounts import samples_of
-from linesmith.analyzer.sharing.cost import line_cost
+from linesmith.analyzer.sharing.cost import line_cost, profile_waited
 from linesmith.analyzer.sharing.parts import OF_LINE, LinePart, parts, straddling
-from linesmith.analyzer.sharing.statistics import profile_waited
 from linesmith.analyzer.sharing.triage import infer_writers, triage
 from linesmith.analyzer.slab.allocation import Kernel
 

@@ -13,8 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from linesmith.analyzer.attribution.by_object import lines_apart, main_area
-from linesmith.analyzer.attribution.variables import ObjectMap
+from linesmith.analyzer.attribution.variables import ObjectMap, lines_apart, main_area
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import (
     Bounds,

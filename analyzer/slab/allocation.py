@@ -149,14 +149,12 @@ class CacheOptions:
     cache: str | None = None
     alignment: int = 0
     hwcache_align: bool = False
-    typesafe_by_rcu: bool = False
-    constructor: bool = False
     kmalloc: bool = False
 
     @property
     def flags(self) -> bool:
         """Whether anything but the name is said."""
-        return bool(self.alignment) or self.hwcache_align or self.typesafe_by_rcu or self.constructor or self.kmalloc
+        return bool(self.alignment) or self.hwcache_align or self.kmalloc
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,14 +273,7 @@ def _called(layout: Layout, name: str, kernel: Kernel) -> SlabCache:
 
 
 def _request(layout: Layout, asked: CacheOptions) -> CacheRequest:
-    return CacheRequest(
-        asked.cache or layout.name,
-        layout.size,
-        asked.alignment,
-        asked.hwcache_align,
-        asked.typesafe_by_rcu,
-        asked.constructor,
-    )
+    return CacheRequest(asked.cache or layout.name, layout.size, asked.alignment, asked.hwcache_align)
 
 
 def _known(layout: Layout, known: KnownCache, kernel: Kernel) -> SlabCache:

@@ -1,24 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is known of a kernel's slabs: its machine and release, its /sys/kernel/slab, and where objects of it were seen.
+"""What is known of a kernel's slabs: its machine and release, and its /sys/kernel/slab.
 
 SLUB's rules depend on the machine and on the release, which the banner in the image tells (init/version.c,
 linux_banner). What sysfs says is read from there, or from text with a line for each file: ``dentry/slab_size:192``, as
-``grep -s . /sys/kernel/slab/*/*`` writes it (Documentation/ABI/testing/sysfs-kernel-slab). Some records are cut or grow
-when the kernel boots (``task_struct``), others are built otherwise than their rules say; the starts of their objects,
-taken modulo the size of a slab, are multiples of one stride all the same.
+``grep -s . /sys/kernel/slab/*/*`` writes it (Documentation/ABI/testing/sysfs-kernel-slab).
 """
 
 from __future__ import annotations
 
 import mmap
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from linesmith.analyzer.base.errors import ElfError, SlabFactsError
 from linesmith.analyzer.model import SlabBasis, SlabCache, SlabGeometry, SlabMachine
-from linesmith.analyzer.slab.allocation import MOST, least_order
 
 _ARM64 = "aarch64"
 # arm64 aligned kmalloc() for DMA by devices that are not coherent, until small buffers were copied instead.
@@ -33,11 +30,6 @@ _LINE = re.compile(r"(?:.*/)?([^/\n]+)/(\w+):(\d+)(?:\s.*)?\Z")
 _MOST_BYTES = 64 << 20
 _MOST_DIGITS = 10
 _WORD_BYTES = 8
-# Share of the objects that must lie at multiples of the stride; the others were placed wrongly.
-_MOSTLY = 0.8
-# Different starts, besides that of the slab, that tell a stride from chance.
-_ENOUGH = 2
-_GRANULE = 8
 
 
 def machine_of(
@@ -135,36 +127,3 @@ def _cache(name: str, facts: Mapping[str, int], page_bytes: int) -> SlabCache:
         -(-_WORD_BYTES // align) * align if facts.get("red_zone") else 0,
     )
     return SlabCache(name, geometry, SlabBasis.MEASURED, "in /sys/kernel/slab", facts.get("aliases", 0))
-
-
-def observed_geometry(starts: Collection[int], size: int, page_bytes: int) -> SlabGeometry | None:
-    """The geometry that explains objects of about ``size`` bytes at these addresses; ``None`` where none does.
-
-    The smallest slab wins that explains as many as any other.
-    """
-    found = (
-        _of_order(starts, size, order, page_bytes) for order in range(least_order(size // 2, page_bytes), MOST + 1)
-    )
-    best = max(filter(None, found), key=lambda one: (one[0], -one[1].order), default=None)
-    return best[1] if best else None
-
-
-def _of_order(starts: Collection[int], size: int, order: int, page_bytes: int) -> tuple[int, SlabGeometry] | None:
-    slab = page_bytes << order
-    offsets = [start % slab for start in starts]
-    counted = ((sum(offset % one == 0 for offset in offsets), one) for one in set(_strides(offsets, size, slab)))
-    count, stride = max(counted, default=(0, 0))
-    if count < _MOSTLY * len(offsets) or not stride:
-        return None
-    if len({offset for offset in offsets if offset and offset % stride == 0}) < _ENOUGH:
-        return None
-    return count, SlabGeometry(size, stride & -stride, stride, order, slab // stride, page_bytes)
-
-
-def _strides(offsets: Collection[int], size: int, slab: int) -> Iterator[int]:
-    """Strides between half and twice the size of which an offset is a multiple."""
-    for offset in set(offsets) - {0}:
-        for number in range(1, min(2 * offset // size, slab // _GRANULE) + 1):
-            stride, rest = divmod(offset, number)
-            if not rest and stride % _GRANULE == 0 and size <= 2 * stride <= 4 * size:
-                yield stride

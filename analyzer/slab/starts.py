@@ -34,7 +34,6 @@ from linesmith.analyzer.slab.allocation import (
     own_cache,
     phase_counts,
 )
-from linesmith.analyzer.slab.kernel import observed_geometry
 
 # Where x86-64 and arm64 have their direct map, with four or five levels of page tables, and other memory that no
 # symbol names; the kernel image and user space lie elsewhere, and hold no slabs.
@@ -125,14 +124,10 @@ class PlacedStart:
 
 @dataclass(frozen=True, slots=True)
 class Machines:
-    """Numbers of CPUs that the machine may have, with probabilities, and layouts that are not where they should be.
-
-    Of those, ``observed`` has the geometry that their objects themselves tell.
-    """
+    """Numbers of CPUs that the machine may have, with probabilities, and layouts that are not where they should be."""
 
     cpus: tuple[tuple[int, float], ...]
     distrusted: frozenset[int] = frozenset()
-    observed: tuple[tuple[int, SlabGeometry], ...] = ()
 
 
 def machines_with(cpus: int | None) -> Machines:
@@ -205,9 +200,7 @@ class SlabStarts:
         seen = Counter(one.layout for one in sure)
         fitting = Counter(one.layout for one in sure if self.agrees(one))
         elsewhere = frozenset(one for one, count in seen.items() if count >= _ENOUGH and fitting[one] * 2 < count)
-        observed = tuple(self._observed(sure, elsewhere))
-        machines = Machines(cpus, elsewhere - {layout for layout, _ in observed}, observed)
-        return SlabStarts(self._containment, self._kernel, machines)
+        return SlabStarts(self._containment, self._kernel, Machines(cpus, elsewhere))
 
     def agrees(self, placed: PlacedStart) -> bool:
         """Whether an object can begin there, with some number of CPUs that the machine may have."""
@@ -219,10 +212,6 @@ class SlabStarts:
         return min(_DOUBT[place.cache.basis] for place in self._places(layout, self.machines.cpus[0][0]))
 
     def _placed_in(self, layout: int, cpus: int) -> tuple[SlabPlace, ...]:
-        for one, geometry in self.machines.observed:
-            if one == layout:
-                name = self._containment.layouts.by_id(layout).name
-                return (SlabPlace(SlabCache(name, geometry, SlabBasis.COMPUTED), name, "", 0, (), ()),)
         kernel = replace(self._kernel, machine=replace(self._kernel.machine, cpus=cpus))
         return slab_places(self._containment.layouts.by_id(layout), self._containment, kernel)
 
@@ -248,14 +237,6 @@ class SlabStarts:
                 if rest == 0 and number < geometry.objects:
                     likely = max(likely, share)
         return likely
-
-    def _observed(self, placed: tuple[PlacedStart, ...], layouts: frozenset[int]) -> Iterable[tuple[int, SlabGeometry]]:
-        for layout in sorted(layouts):
-            starts = {one.address for one in placed if one.layout == layout}
-            size = self._containment.layouts.by_id(layout).size
-            geometry = observed_geometry(starts, size, self._kernel.machine.page_bytes)
-            if geometry is not None:
-                yield layout, geometry
 
 
 def _variants(geometry: SlabGeometry) -> tuple[tuple[SlabGeometry, float], ...]:

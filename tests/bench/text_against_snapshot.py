@@ -33,8 +33,8 @@ from typing import Any
 from profiles.c2c_text import LineSpec, ReportSpec, RowSpec, render
 
 from linesmith.analyzer.access.store import read_accesses
-from linesmith.analyzer.attribution.by_object import lines_apart
 from linesmith.analyzer.attribution.code_touches import by_function
+from linesmith.analyzer.attribution.variables import lines_apart
 from linesmith.analyzer.layouts import dwarf
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import PAGE_OVERLAYS, Containment

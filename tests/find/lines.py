@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from linesmith.analyzer.attribution.evidence import function_names
+from linesmith.analyzer.attribution.identify import identified, open_objects
 from linesmith.analyzer.attribution.line_objects import is_kernel
-from linesmith.analyzer.attribution.votes import identified, open_objects
 from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.layouts.dwarf import operands, read_layouts, touched

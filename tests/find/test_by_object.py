@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A recording by object: sums over caches and variables, and which lines emulation makes hot."""
+"""Which lines of a recording emulation makes hot, by the objects on them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from find.lines import accesses, line_of, profile_of
 
-from linesmith.analyzer.attribution.by_object import lines_apart, object_totals
+from linesmith.analyzer.attribution.variables import lines_apart
 from linesmith.analyzer.model import ObjectArea, ObjectKind, Profile, Recording
 
 KERNEL = Recording("qemu", ("storm",), (0, 0), "x86_64")
@@ -21,16 +21,6 @@ TASKS = ObjectArea(ObjectKind.GLOBAL, "tasklist_lock", 0x3008, 8, 8, 1, ("rwlock
 def recorded(*met: tuple[int, str], areas: tuple[ObjectArea, ...] = (VMAS, QUEUE, JIFFIES, TASKS)) -> Profile:
     """A kernel's profile with these accesses on the lines at these addresses."""
     return profile_of(*(line_of(accesses(text), at) for at, text in met), recording=KERNEL, areas=areas)
-
-
-def test_lines_of_one_cache_add_up_and_what_emulation_makes_hot_has_its_owner() -> None:
-    profile = recorded((0x2040, "8 update_curr 40"), (0x1000, "8 up 15"), (0x1040, "8 up 15"), (0x9000, "8 up 30"))
-    found = [(one.name, one.lines, one.contended, one.share, one.apart) for one in object_totals(profile)]
-    assert found == [
-        ("runqueues", 1, 40, 0.4, "the scheduler"),
-        ("", 1, 30, 0.3, ""),
-        ("vm_area_struct", 2, 30, 0.3, ""),
-    ]
 
 
 @pytest.mark.parametrize(

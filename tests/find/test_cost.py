@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 from dataclasses import replace
+from functools import partial
 from math import inf
 
 import pytest
@@ -15,6 +16,8 @@ from hypothesis import strategies as st
 from numpy.random import default_rng
 from profiles.profile_values import PROFILES
 
+from linesmith.analyzer.comparison import compare
+from linesmith.analyzer.comparison.compare import scatter_of
 from linesmith.analyzer.model import (
     Access,
     Bounds,
@@ -32,10 +35,12 @@ from linesmith.analyzer.model import (
     TriageKind,
 )
 from linesmith.analyzer.sharing.accounts import accounts, machine_cpus
-from linesmith.analyzer.sharing.cost import removable_limit
+from linesmith.analyzer.sharing.cost import Z, profile_waited, removable_limit, share_of
 from linesmith.analyzer.sharing.parts import origin
 from linesmith.analyzer.sharing.records import contention_by_record
-from linesmith.analyzer.sharing.statistics import profile_waited, ratio_of, scatter_of, share_of, widened
+
+ratio_of = partial(compare.ratio_of, z=Z)
+widened = partial(compare.widened, z=Z)
 
 
 def timed(text: str) -> tuple[Access, ...]:

@@ -27,7 +27,7 @@ from find.lines import (
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.questions import accesses_in
 from linesmith.analyzer.access.store import read_accesses
-from linesmith.analyzer.attribution.same_code import is_of_another_build, with_linked_code
+from linesmith.analyzer.attribution.placement import is_of_another_build, with_linked_code
 from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import Access, AccessKind, Agreement, Finding, ObjectArea, Profile
 from linesmith.analyzer.sharing.analysis import explain
@@ -86,8 +86,8 @@ def nameless(rows: Sequence[Access]) -> list[Access]:
     return [replace(one, function=None, kernel=True) for one in rows]
 
 
-def linked(rows: Sequence[Access], code: AccessMap, kernel: bool = False) -> tuple[Profile, int | None]:
-    return with_linked_code(profile_of(line_of(rows)), code, kernel)
+def linked(rows: Sequence[Access], code: AccessMap) -> tuple[Profile, int | None]:
+    return with_linked_code(profile_of(line_of(rows)), code, kernel=False)
 
 
 def remarks(profile: Profile) -> list[str]:
@@ -143,44 +143,10 @@ def test_instructions_of_the_build_tell_the_members(built: Built, code: AccessMa
     assert dict(explanation.findings[0].agreements)[Agreement.BY_INSTRUCTION] > 0
 
 
-def test_a_kernel_without_symbols_is_known_by_its_code_addresses(code: AccessMap) -> None:
-    profile, same = linked(nameless(sampled(code, functions=EVERY)), code, kernel=True)
-    assert same
-    assert [(one.function, one.code_address) for one in profile.lines[0].accesses] == [
-        (one.function, one.code_address) for one in sampled(code, 0, EVERY)
-    ]
-    assert remarks(profile)[0].endswith("moved by 0x1f400000: it is taken for the same build")
-
-
 def test_rows_that_tell_nothing_of_the_build_stay_as_they_are(code: AccessMap) -> None:
     for kernel, rows in (
         (False, [replace(row, code_address=None) for row in sampled(code)]),
-        (True, nameless(sampled(code, MOVED + 1, EVERY))),  # no instructions that touch memory
-        (True, nameless(sampled(code))[:10]),
+        (True, nameless(sampled(code, functions=EVERY))),
     ):
         profile = profile_of(line_of(rows))
         assert with_linked_code(profile, code, kernel) == (profile, None)
-
-
-@pytest.mark.parametrize(
-    ("before", "rows"),
-    [
-        ("32 third_opened", "32 third_opened 0/100"),
-        ("32 third_opened 0/100", "32 third_opened"),
-        ("32 read_balance", "32 read_balance @balance"),
-        ("32 read_balance @name[1]", "32 read_balance"),
-        ("32 read_balance @balance", "32 read_balance @name[1]"),
-    ],
-)
-def test_what_was_asked_of_a_function_before_changes_no_answer(
-    before: str, rows: str, built: Built, code: AccessMap
-) -> None:
-    """Answers are kept for the next line: those of other kinds of samples, or of other instructions, are others."""
-
-    def objects(*lines: str) -> Sequence[object]:
-        profile = profile_of(
-            *(line_of(accesses(one, instruction_in(code)), None, rank) for rank, one in enumerate(lines))
-        )
-        return explained(built("touching.c"), profile, accesses=code, same_build=True)[-1].objects
-
-    assert objects(before, rows) == objects(rows)

@@ -27,16 +27,12 @@ def cached(vmlinux: Path, kept: Keeper) -> Iterator[None]:
         yield
 
 
-def shown(vmlinux: Path, corpus: Path, record: str, form: str) -> str:
-    words = ("layout", vmlinux, record, "--profile", corpus / "c2c" / CASES[record], "--format", form)
-    done = linesmith(*words)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
-
-
 def cells(vmlinux: Path, corpus: Path, record: str) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]:
     """The map, its cells with the number of their line, and the one with most contended samples."""
-    (drawn,) = json.loads(shown(vmlinux, corpus, record, "json"))["maps"]
+    words = ("layout", vmlinux, record, "--profile", corpus / "c2c" / CASES[record], "--format", "json")
+    done = linesmith(*words)
+    assert (done.returncode, done.stderr) == (0, "")
+    (drawn,) = json.loads(done.stdout)["maps"]
     found = [cell | {"line": line["number"]} for line in drawn["lines"] for cell in line["cells"]]
     return drawn, found, max(found, key=lambda cell: cell.get("heat") or 0)
 
@@ -53,12 +49,3 @@ def test_the_load_of_a_task_group_is_written_by_all_cpus_of_both_nodes(vmlinux: 
     assert (hottest["path"], hottest["offset"] % 64, hottest["written"]) == ("load_avg", 0, True)
     assert max(one.get("cpus") or 0 for one in hottest["touchers"]) == 160
     assert {tuple(one["nodes"]) for one in hottest["touchers"]} == {(0, 1)}
-
-
-@pytest.mark.parametrize(("record", "listed"), [("address_space", 6084 / 9520), ("task_group", 1.0)])
-def test_the_cells_are_the_object(vmlinux: Path, corpus: Path, record: str, listed: float) -> None:
-    """The rows of the first report were trimmed: 3,436 of its contended samples may be of any member."""
-    drawn, found, _ = cells(vmlinux, corpus, record)
-    assert sum(cell["bytes"] for cell in found) == drawn["size"]
-    assert sum(cell.get("heat") or 0 for cell in found if cell["kind"] == "member") == pytest.approx(listed)
-    assert all(len(row) <= 80 for row in shown(vmlinux, corpus, record, "map").splitlines())

@@ -13,7 +13,7 @@ from kernel_index import index_of
 from linesmith_command import linesmith
 from record.programs import compile_c, functions_of, profile_of, recording_of
 
-from linesmith.analyzer.attribution.by_object import lines_apart
+from linesmith.analyzer.attribution.variables import lines_apart
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("recorded kernels")]
 

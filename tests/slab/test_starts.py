@@ -13,7 +13,6 @@ from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import SlabBasis, SlabCache, SlabGeometry
 from linesmith.analyzer.slab.allocation import Kernel
-from linesmith.analyzer.slab.kernel import observed_geometry
 from linesmith.analyzer.slab.starts import PlacedStart, SlabStarts, machines_with
 
 PAGE = 0xFFFF_8880_0001_0000
@@ -145,39 +144,6 @@ def test_a_type_that_is_elsewhere_is_distrusted(layouts: Layouts) -> None:
     prior = learnt.log_prior(dentry, -120, PAGE + 128, 64)
     assert prior is not None
     assert exp(prior) == pytest.approx(0.9 / 32, rel=0.01)
-
-
-def test_objects_elsewhere_tell_their_stride(layouts: Layouts) -> None:
-    """The kernel that booted gives each task 7,488 bytes; four of them share eight pages."""
-    task = layouts.variants("task_struct")[0].id
-    starts = [PAGE + 32768 * slab + 7488 * number for slab, number in ((0, 1), (1, 2), (2, 3), (3, 1))]
-    learnt = _starts(layouts).learnt(PlacedStart(task, one) for one in starts)
-    assert learnt.machines.distrusted == frozenset()
-    assert [(one.stride, one.order, one.objects) for _, one in learnt.machines.observed] == [(7488, 3, 4)]
-    assert set(_at(layouts, "task_struct", PAGE + 7488 * 2 + 64, learnt)) == {-64}
-
-
-def test_objects_anywhere_tell_no_stride(layouts: Layouts) -> None:
-    task = layouts.variants("task_struct")[0].id
-    learnt = _starts(layouts).learnt(PlacedStart(task, PAGE + one) for one in (8, 1000, 5000, 9008, 30000))
-    assert learnt.machines.observed == ()
-    assert learnt.machines.distrusted == {task}
-
-
-@pytest.mark.parametrize(
-    ("starts", "size", "shape"),
-    [
-        # The first objects of four slabs, and the second of one of them.
-        ([0, 32768, 65536, 98304, 192], 192, None),
-        # Of slabs that explain the objects alike the smallest is taken.
-        ([192, 960, 1344], 192, (192, 0, 21)),
-        # Half the size that is known: a configuration leaves half of the record out.
-        ([1056, 2112], 2100, (1056, 0, 3)),
-    ],
-)
-def test_the_stride_of_objects_that_are_sure(starts: list[int], size: int, shape: tuple[int, int, int] | None) -> None:
-    found = observed_geometry([PAGE + one for one in starts], size, 4096)
-    assert (found and (found.stride, found.order, found.objects)) == shape
 
 
 def test_two_objects_elsewhere_prove_nothing(layouts: Layouts) -> None:

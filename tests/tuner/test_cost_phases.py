@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from hand_made import finding, held, hot, meeting, offsets, scalar, struct, table
 
-from linesmith.analyzer.attribution.votes import with_found_caches
+from linesmith.analyzer.attribution.identify import with_found_caches
 from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.layouts.gaps import ObjectStarts
 from linesmith.analyzer.model import (

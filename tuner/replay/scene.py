@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from operator import attrgetter
 
-from linesmith.analyzer.attribution.votes import record_of
+from linesmith.analyzer.attribution.identify import record_of
 from linesmith.analyzer.base.errors import NotSimulated
 from linesmith.analyzer.layouts.alignment import record_alignment, with_inferred_alignment
 from linesmith.analyzer.layouts.collection import Layouts

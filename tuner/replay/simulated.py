@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from linesmith.analyzer.attribution.by_object import lines_apart
-from linesmith.analyzer.attribution.variables import ObjectMap
-from linesmith.analyzer.attribution.votes import record_of
+from linesmith.analyzer.attribution.identify import record_of
+from linesmith.analyzer.attribution.variables import ObjectMap, lines_apart
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import Better, CacheLine, Finding, Latencies, Metric, Misses, Profile
