@@ -42,7 +42,7 @@ _NAMES = {
         "FunctionAccesses FunctionCounts HandedAddress MOST_CALLERS MOST_CALL_PATHS MemberAccesses TypeAccesses"
     ),
     "candidate": (
-        "Accessor Candidate Churn CommitMessage Gain Move MoveKind Optimality Patch Residual "
+        "Accessor Candidate Churn CommitMessage Gain Move MoveKind Patch Residual "
         "Strategy StructuralAdvice StructureKind"
     ),
     "finding": (

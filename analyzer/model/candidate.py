@@ -51,15 +51,6 @@ class Churn:
 
 
 @dataclass(frozen=True, slots=True)
-class Optimality:
-    """How good a packing is: its ``cost``, a ``bound`` that no legal packing is below, and whether both are equal."""
-
-    cost: float
-    bound: float
-    proven: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Move:
     """One step of a candidate: ``member`` goes behind ``after`` (``None``: to the front).
 
@@ -94,7 +85,7 @@ class Candidate:
     ``memory`` is what objects cost in their slabs before and after, ``judgement`` what the change does to misses;
     ``recommended`` is the reason why this one is, empty for all others. ``doubt`` is a sentence, the first of
     ``notes``, where the record may not be there, and ``split`` one of them on members that come to lie on two lines.
-    ``optimality`` is of a packing. ``proofs`` hold every place where objects are known to lie, and every start.
+    ``proofs`` hold every place where objects are known to lie, and every start.
     ``holders`` are the records around it that get another size, the costliest first. ``granules`` are the bytes
     between the places at which objects start before and after, ``None`` where only the record's alignment tells, and
     ``firsts`` the first of these places in a pair of lines, where objects are variables: of one there is one place. The
@@ -114,7 +105,6 @@ class Candidate:
     judgement: Judgement = NOT_JUDGED
     churn: Churn = Churn(0, 0)
     proofs: tuple[PhaseProof, ...] = ()
-    optimality: Optimality | None = None
     recommended: str = ""
     doubt: str = ""
     holders: tuple[HolderChange, ...] = ()

@@ -36,15 +36,9 @@ MOST_HOLDERS = 2
 
 
 def answer_rows(candidate: Candidate) -> Iterator[tuple[str, str]]:
-    """What the replay consists of, where the members still meet, and how good an order is: all in full."""
-    packing = candidate.optimality
+    """What the replay consists of, and where the members still meet: all in full."""
     yield from labelled("replayed", judged_rows(candidate.judgement))
     yield from labelled("together", meeting_rows(candidate))
-    if packing and packing.proven:
-        yield "packing", "proven: no legal order of the members is predicted to cost less"
-    elif packing:
-        predicted = f"costs {packing.cost:,.0f} as predicted"
-        yield "packing", f"{predicted}; no legal order costs less than {packing.bound:,.0f}"
 
 
 def saved_words(saving: Saving | None, counted_as: str, whole: str) -> str:

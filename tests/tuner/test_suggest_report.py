@@ -21,7 +21,6 @@ from linesmith.analyzer.model import (
     HolderChange,
     Move,
     MoveKind,
-    Optimality,
     PhaseProof,
     Residual,
     SlabBasis,
@@ -254,16 +253,6 @@ def costing(*memory: tuple[Any, ...]) -> Candidate:
             replace(moved(), judgement=replayed(12, runs=1)),
             ["saves 1.8% of the misses of the profile (80% interval 1.2% to 1.9%): 88 of 5,000"],
             id="a recorded run",
-        ),
-        pytest.param(
-            replace(moved(), optimality=Optimality(12, 12, proven=True)),
-            ["packing proven: no legal order of the members is predicted to cost less"],
-            id="a proof",
-        ),
-        pytest.param(
-            replace(moved(), optimality=Optimality(12, 9, proven=False)),
-            ["packing costs 12 as predicted; no legal order costs less than 9"],
-            id="a bound",
         ),
         pytest.param(
             costing((MEMORY, OTHER), (LARGER, OTHER)),

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Orders built from front to back, all at once: those that the rest cannot tell apart are one, the cheaper one.
+"""A record packed anew: its cheapest orders by number of moves, of a small record also the cheapest of all.
 
-What an order still can cost depends on which items are placed, where they end, and which hotspots are near enough to
-share a line with what follows. Two beginnings that agree in these have the same best continuation, so the dearer one is
-dropped (Bellman 1957; Held and Karp 1962). Nothing else is, unless the work would exceed its limit; then the cheapest
-stay, and the cheapest of the others limits what may have been missed.
+Orders are built from front to back, all at once: those that the rest cannot tell apart are one, the cheaper one. What
+an order still can cost depends on which atoms are placed, where they end, and which spots are near enough to share a
+line with what follows. Two beginnings that agree in these have the same best continuation, so the dearer one is dropped
+(Bellman 1957; Held and Karp 1962). Nothing else is, unless the work would exceed its limit; then the cheapest stay.
 """
 
 from __future__ import annotations
@@ -15,15 +15,29 @@ from heapq import nsmallest
 from typing import NamedTuple
 
 from linesmith.analyzer.layouts.placement import BYTE
-from linesmith.tuner.packing.scene import PricedProblem, SearchedOrder
+from linesmith.analyzer.model import Strategy
+from linesmith.tuner.packing.problem import UNITS, JudgedOrder, PackingProblem
+from linesmith.tuner.propose.arrangement import Arrangement, move_in, staying_atoms
+from linesmith.tuner.propose.subject import ContendedRecord
+
+# Beginnings of orders looked at for each number of moves: about a second for all of them.
+WORK = 20_000
+# Of so few moves the best are sought among all orders that so many moves make.
+FEW_MOVES = 3
+# Up to so many atoms each may be one of several that move; of more, the hot ones.
+FEW_ITEMS = 12
+# Up to so many atoms all orders are looked at, with so many times the work.
+SMALL, SMALL_WORK = 14, 4
+# More units than any legal order has.
+NOTHING_KNOWN = 2 * UNITS
 
 Link = tuple[int, "Link"] | None
-# Hotspots by number, with the first byte and the last.
+# Spots by number, with the first byte and the last.
 Window = tuple[tuple[int, int, int], ...]
 
 
 class Beginning(NamedTuple):
-    """Items placed (a bit each), the next one of those that stay, how many moved, the end in bits, hotspots in reach.
+    """Atoms placed (a bit each), the next one of those that stay, how many moved, the end in bits, spots in reach.
 
     Where moves are not limited, ``next`` and ``moved`` are 0.
     """
@@ -36,7 +50,7 @@ class Beginning(NamedTuple):
 
 
 class Way(NamedTuple):
-    """How a beginning came about: its units, items that do not follow their predecessor, bits of the items left."""
+    """How a beginning came about: its units, atoms that do not follow their predecessor, bits of the atoms left."""
 
     units: int
     breaks: int
@@ -49,54 +63,106 @@ Layer = dict[Beginning, Way]
 
 @dataclass(frozen=True, slots=True)
 class Few:
-    """At most ``moves`` items leave their place, and only items of ``movable``."""
+    """At most ``moves`` atoms leave their place, and only those of ``movable``, a bit each."""
 
     moves: int
-    movable: frozenset[int]
+    movable: int
+
+
+def packed(target: ContendedRecord, work: int = WORK) -> tuple[Arrangement, ...]:
+    """The cheapest orders by number of moved atoms, fewest first; none where the present one is best or none is legal.
+
+    The same record and ``work`` give the same answer.
+    """
+    problem = PackingProblem(target)
+    best = problem.judge(tuple(range(len(target.parts))))
+    found: list[JudgedOrder] = []
+    for moves in range(1, FEW_MOVES + 1):
+        if better := Sequences(problem, work, best, _few(problem, moves)).run():
+            best = better
+            found.append(better)
+    if len(target.parts) <= SMALL and (better := Sequences(problem, work * SMALL_WORK, best).run()):
+        found.append(_undone(problem, better))
+    return tuple(_arrangement(problem, one.order) for one in found)
+
+
+def _few(problem: PackingProblem, moves: int) -> Few:
+    """So many moves; in a long record several at once are those of hot atoms."""
+    movable = [item for item in range(len(problem.spots)) if item not in problem.fixed]
+    if moves > 1 and len(movable) > FEW_ITEMS:
+        movable = [item for item in movable if problem.spots[item]]
+    return Few(moves, sum(1 << item for item in movable))
+
+
+def _undone(problem: PackingProblem, judged: JudgedOrder) -> JudgedOrder:
+    """The order with every move taken back that saves nothing, one after the other."""
+    here = judged
+    for item in _moved(problem, judged.order):
+        # The item behind the last of its predecessors that stays, as in the present order.
+        leaving = _moved(problem, here.order)
+        rest = [one for one in here.order if one != item]
+        before = [one for one in rest if one < item and one not in leaving]
+        place = rest.index(max(before)) + 1 if before else 0
+        back = problem.judge((*rest[:place], item, *rest[place:]))
+        if back and back.units <= here.units and back.moves < here.moves:
+            here = back
+    return here
+
+
+def _moved(problem: PackingProblem, order: tuple[int, ...]) -> tuple[int, ...]:
+    staying = staying_atoms(order, [1] * len(order), problem.fixed)
+    return tuple(item for item in order if item not in staying)
+
+
+def _arrangement(problem: PackingProblem, order: tuple[int, ...]) -> Arrangement:
+    moved = _moved(problem, order)
+    moves = tuple(move_in(problem.target, item, order) for item in moved)
+    return Arrangement(order, {}, moves, moved, Strategy.PACKED if len(moves) > 1 else None)
 
 
 class Sequences:
-    """The search over one scene."""
+    """The search for orders that cost less than ``known``; ``work`` limits the beginnings looked at."""
 
-    def __init__(self, scene: PricedProblem, work: int, known: int, few: Few | None = None) -> None:
-        """``work`` limits the beginnings looked at; those that cost ``known`` units or more are dropped."""
-        self._scene = scene
+    def __init__(self, problem: PackingProblem, work: int, known: JudgedOrder | None, few: Few | None = None) -> None:
+        self._problem = problem
         self._work = work
-        self._known = known
-        self._items = scene.problem.items
+        self._known = known.units if known else NOTHING_KNOWN
         self._few = few
-        self._movable = sum(1 << item for item in few.movable) if few else 0
         self._steps = 0
-        self._dropped = known
-        segments = [item.segment for item in self._items]
-        # The items of each segment, a bit each, in the order of the segments.
+        segments = problem.target.freedom.segments
+        # The atoms of each segment, a bit each, in the order of the segments.
         self._segments = [
             sum(1 << item for item, one in enumerate(segments) if one == segment) for segment in sorted(set(segments))
         ]
-        self._pinned = [item.pinned is not None or item.latest is not None for item in self._items]
-        partners, spots = scene.prices.partners, scene.problem.hotspots
-        numbers = [number for found in scene.by_item for number, _, _ in found]
-        self._lasts = {number: spots[number].size - 1 for number in numbers}
-        self._enemies = {
-            number: sum(1 << item for item in {spots[other].item for other in partners.get(number, ())})
-            for number in numbers
-        }
+        # For each atom the first one that could stand in its place unnoticed: cold, of the same shapes and segment.
+        first: dict[object, int] = {}
+        self._twins = []
+        for item, (shapes, segment) in enumerate(zip(problem.target.shapes, segments, strict=True)):
+            alone = problem.spots[item] or item in problem.target.freedom.pinned
+            self._twins.append(first.setdefault((item,) if alone else (shapes, segment), item))
 
-    def run(self) -> SearchedOrder:
-        """Every order, as far as the work allows."""
-        layer: Layer = {Beginning(0, 0, 0, 0, ()): Way(0, 0, sum(self._scene.placer.least), None)}
-        for rest in range(len(self._items), 0, -1):
+    def run(self) -> JudgedOrder | None:
+        """The cheapest of all orders, as far as the work allows; ``None`` where none is cheaper than what is known."""
+        problem = self._problem
+        layer: Layer = {Beginning(0, 0, 0, 0, ()): Way(0, 0, sum(problem.least), None)}
+        for rest in range(len(problem.least), 0, -1):
             before, count = self._steps, len(layer)
             layer = self._longer(layer)
             each = max(1, (self._steps - before) // max(1, count))
-            layer = self._narrowed(layer, max(1, (self._work - self._steps) // (rest * each)))
-        judged = [one for way in layer.values() if (one := self._scene.judge(_order(way.link)))]
-        cheapest = min([self._dropped, *(way.units for way in layer.values())])
-        return SearchedOrder(min(judged, key=lambda one: one.rank, default=None), cheapest)
+            width = max(1, (self._work - self._steps) // (rest * each))
+            if len(layer) > width:
+                layer = dict(nsmallest(width, layer.items(), key=lambda pair: pair[1][:2]))
+        best: JudgedOrder | None = None
+        for way in sorted(layer.values(), key=lambda one: one[:2]):
+            if best and way.units > best.units:
+                break
+            judged = problem.judge(_order(way.link))
+            best = min(filter(None, (best, judged)), default=None)
+        return best
 
     def _longer(self, layer: Layer) -> Layer:
-        """The beginnings with one item more."""
-        least, steps, limit = self._scene.placer.least, self._scene.placer.step, self._scene.placer.limit
+        """The beginnings with one atom more."""
+        least, steps, limit = self._problem.least, self._problem.step, self._problem.limit
         grown: Layer = {}
         for state, way in layer.items():
             last = way.link[0] if way.link else -1
@@ -106,9 +172,9 @@ class Sequences:
                 end = state.end + step.end
                 if end + rest > limit:
                     continue
-                if self._pinned[item] and not self._scene.may_begin(item, state.end + step.starts[0]):
+                if not self._problem.may_begin(item, state.end + step.starts[0]):
                     continue
-                mine = self._hotspots(item, state.end, step.starts)
+                mine = self._spots(item, state.end, step.starts)
                 units = way.units + (self._units(state, mine) if mine else 0)
                 if units >= self._known:
                     continue
@@ -119,71 +185,61 @@ class Sequences:
                     grown[after] = Way(units, breaks, rest, (item, way.link))
         return grown
 
-    def _hotspots(self, item: int, end: int, starts: tuple[int, ...]) -> Window:
-        """The item's hotspots when its members begin at bits ``starts`` from ``end`` on."""
+    def _spots(self, item: int, end: int, starts: tuple[int, ...]) -> Window:
+        """The atom's spots when its members begin at bits ``starts`` from ``end`` on."""
         found = []
-        for number, member, start in self._scene.by_item[item]:
+        for number, member, start, size in self._problem.spots[item]:
             first = (end + starts[member]) // BYTE + start
-            found.append((number, first, first + self._lasts[number]))
+            found.append((number, first, first + size - 1))
         return tuple(found)
 
     def _units(self, state: Beginning, mine: Window) -> int:
-        """What the new hotspots cost with those before them."""
-        price, partners = self._scene.prices.price, self._scene.prices.partners
-        total = 0
-        for place, (number, here, _) in enumerate(mine):
-            known = partners.get(number, {})
-            for other, there, _ in (*state.window, *mine[:place]):
-                if other in known:
-                    total += price(number, here, other, there)
-        return total
+        """What the new spots cost with those before them."""
+        price = self._problem.price
+        return sum(
+            price(number, here, other, there)
+            for place, (number, here, _) in enumerate(mine)
+            for other, there, _ in (*state.window, *mine[:place])
+        )
 
     def _window(self, window: Window, mine: Window, placed: int, end: int) -> Window:
-        """Of all these hotspots, those that something still to come may meet."""
-        near = end // BYTE - self._scene.prices.reach
+        """Of all these spots, those that something still to come may meet."""
+        near = end // BYTE - self._problem.reach
         if mine:
             every = sorted((*window, *mine))
-            return tuple(spot for spot in every if spot[2] > near and self._enemies[spot[0]] & ~placed)
+            return tuple(spot for spot in every if spot[2] > near and self._problem.enemies[spot[0]] & ~placed)
         return tuple(spot for spot in window if spot[2] > near) if window else window
 
     def _choices(self, state: Beginning) -> Iterator[tuple[int, int, int]]:
-        """Items that may come next, each with the next one of those that stay and the number of moves."""
+        """Atoms that may come next, each with the next one of those that stay and the number of moves."""
         rest = next(free for mask in self._segments if (free := mask & ~state.placed))
         if self._few is not None:
-            yield from self._limited(state, rest, self._few.moves)
+            yield from self._limited(state, rest, self._few)
             return
         # The first of each kind: of those that could change places unnoticed, and of those that do not move.
         tried: set[int] = set()
         for item in _bits(rest):
-            kind = self._scene.twins[item] if self._items[item].movable else -1
+            kind = -1 if item in self._problem.fixed else self._twins[item]
             if kind not in tried:
                 tried.add(kind)
                 yield item, 0, 0
 
-    def _limited(self, state: Beginning, rest: int, moves: int) -> Iterator[tuple[int, int, int]]:
-        """Choices where at most so many items move: a step of one that stays passes over others, which then move."""
+    def _limited(self, state: Beginning, rest: int, few: Few) -> Iterator[tuple[int, int, int]]:
+        """Choices where at most so many atoms move: a step of one that stays passes over others, which then move."""
         _, upcoming, moved, _, _ = state
         passed = rest & (1 << upcoming) - 1
-        left = moves - moved - passed.bit_count()
+        left = few.moves - moved - passed.bit_count()
         ahead = rest ^ passed
         for item in _bits(passed):
             yield item, upcoming, moved + 1
         if left > 0:
-            for item in _bits(ahead & self._movable):
+            for item in _bits(ahead & few.movable):
                 yield item, upcoming, moved + 1
         for item in _bits(ahead):
             yield item, item + 1, moved
             left -= 1
-            if left < 0 or not self._movable >> item & 1:
+            if left < 0 or not few.movable >> item & 1:
                 return
-
-    def _narrowed(self, layer: Layer, width: int) -> Layer:
-        """The cheapest beginnings, at most ``width``."""
-        if len(layer) <= width:
-            return layer
-        cheapest = nsmallest(width + 1, layer.items(), key=lambda pair: pair[1][:2])
-        self._dropped = min(self._dropped, cheapest.pop()[1].units)
-        return dict(cheapest)
 
 
 def _bits(mask: int) -> Iterator[int]:
@@ -194,7 +250,7 @@ def _bits(mask: int) -> Iterator[int]:
 
 
 def _order(link: Link) -> tuple[int, ...]:
-    """The items of a beginning, from its last one."""
+    """The atoms of a beginning, from its last one."""
     order = []
     while link:
         order.append(link[0])

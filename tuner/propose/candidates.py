@@ -31,9 +31,9 @@ from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
 from linesmith.tuner.cost.meetings import proofs, residuals
 from linesmith.tuner.cost.phases import memory
 from linesmith.tuner.propose.advice import nothing_helps, refuse_hopeless
-from linesmith.tuner.propose.arrangement import churn, lightest
+from linesmith.tuner.propose.arrangement import Option, churn, lightest
 from linesmith.tuner.propose.notes import doubt, notes, split
-from linesmith.tuner.propose.search import Option, options
+from linesmith.tuner.propose.search import options
 from linesmith.tuner.propose.subject import ContendedRecord, refused_elsewhere, subject
 from linesmith.tuner.propose.this_build import meeting_here
 from linesmith.tuner.propose.tradeoff import (
@@ -202,7 +202,6 @@ def candidate(finding: Finding, target: ContendedRecord, option: Option, layouts
         ),
         churn=churn(target, option.arrangement),
         proofs=_proofs(target, option),
-        optimality=option.arrangement.optimality,
         holders=target.holders.changes(option.granule, more),
         granules=(objects[0].step, objects[1].step),
         firsts=target.heat.mixes.firsts((target.heat.granule, option.granule), more),

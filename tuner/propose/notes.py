@@ -18,7 +18,7 @@ from linesmith.analyzer.layouts.placement import BYTE, place_member, visible, vi
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Finding, Layout, Member
 from linesmith.tuner.cost.meetings import proofs, residual_share, residuals
 from linesmith.tuner.cost.phases import growth
-from linesmith.tuner.propose.search import Option
+from linesmith.tuner.propose.arrangement import Option
 from linesmith.tuner.propose.subject import ContendedRecord, notes_elsewhere
 
 # Things of one kind that are listed by name.

@@ -10,13 +10,23 @@ the rest of it. The packing solver adds orders of any number of moves.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from linesmith.analyzer.layouts.placement import BYTE, place_shapes
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Strategy
-from linesmith.tuner.cost.meetings import Cost, cost
-from linesmith.tuner.packing.solve import packed
-from linesmith.tuner.propose.arrangement import Arrangement, aligned, aligns, gathered, moves, placed, swaps, unchanged
+from linesmith.tuner.packing.sequence import packed
+from linesmith.tuner.propose.arrangement import (
+    Arrangement,
+    Option,
+    aligned,
+    aligns,
+    fits,
+    gathered,
+    moves,
+    placed,
+    price,
+    swaps,
+    unchanged,
+)
 from linesmith.tuner.propose.subject import ContendedRecord
 
 # Up to here every single move of every atom is tried; a larger record has its cold atoms moved only in between the hot
@@ -35,20 +45,6 @@ MOST_COLD = 4
 Hostility = Callable[[int, Sequence[int] | None], float]
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
-    """An arrangement with its price; ``starts`` are bytes in the object by position in the present layout.
-
-    ``size`` and ``granule`` are in bytes.
-    """
-
-    arrangement: Arrangement
-    starts: tuple[int, ...]
-    size: int
-    granule: int
-    cost: Cost
-
-
 def options(subject: ContendedRecord) -> tuple[Option, ...]:
     """Every small change that lowers the cost, one for each distinct layout, single steps first.
 
@@ -57,7 +53,7 @@ def options(subject: ContendedRecord) -> tuple[Option, ...]:
     start = unchanged(subject)
     found = _helpful(subject, _single_steps(subject, start))
     single = tuple(found.values())
-    if any(option.cost.anywhere == 0 and _grown(subject, option) <= 0 for option in single):
+    if any(option.cost.anywhere == 0 and subject.grown(option.size, option.granule) <= 0 for option in single):
         return single
     for layout, option in _helpful(subject, _several_steps(subject, start)).items():
         if not any(_as_good(subject, one, option) for one in single):
@@ -80,41 +76,11 @@ def _helpful(
     return found
 
 
-def price(subject: ContendedRecord, arrangement: Arrangement) -> Option:
-    """Place the arrangement by C's rules and price it.
-
-    Of objects that will begin elsewhere, the cost in the profile's phase is taken to change as much as that of all.
-    """
-    laid = place_shapes(arrangement.shapes(subject), subject.layout.alignment)
-    positions = [position for atom in arrangement.order for position in subject.positions[atom]]
-    begins = {position: subject.base + bit // BYTE for position, bit in zip(positions, laid.starts, strict=True)}
-    starts = tuple(begins[position] for position in range(len(positions)))
-    granule = max(subject.heat.granule, laid.alignment) if arrangement.aligned else subject.heat.granule
-    growth, now = subject.growth(laid.size), subject.now
-    then = cost(subject.heat, starts, granule, growth)
-    if now.anywhere and (growth or granule != subject.heat.granule):
-        then = Cost(now.here * then.anywhere / now.anywhere, then.anywhere)
-    return Option(arrangement, starts, laid.size, granule, then)
-
-
-def fits(subject: ContendedRecord, option: Option) -> bool:
-    """Whether the layout is legal, and neither it nor a record around it larger than it may be."""
-    if option.size != subject.layout.size and not subject.may_resize:
-        return False
-    allowed = subject.premises.growth
-    if allowed is not None and _grown(subject, option) > allowed:
-        return False
-    return subject.freedom.refuses(option.arrangement.order, option.starts, option.size) is None
-
-
 def _as_good(subject: ContendedRecord, one: Option, two: Option) -> bool:
     """Whether a single step already does what several do."""
     cheaper = one.cost.here <= two.cost.here and one.cost.anywhere <= two.cost.anywhere
-    return cheaper and one.size <= two.size and _grown(subject, one) <= _grown(subject, two)
-
-
-def _grown(subject: ContendedRecord, option: Option) -> int:
-    return subject.grown(option.size, option.granule)
+    growth = [subject.grown(option.size, option.granule) for option in (one, two)]
+    return cheaper and one.size <= two.size and growth[0] <= growth[1]
 
 
 def _single_steps(subject: ContendedRecord, start: Arrangement) -> Iterator[Arrangement]:

@@ -13,8 +13,7 @@ from linesmith.analyzer.layouts.gaps import ObjectStarts
 from linesmith.tuner.cost.heat import Contact, MemberSpot
 from linesmith.tuner.cost.meetings import Cost, adjacent_cost, hot_lines, hot_neighbours, residual_share, share_together
 from linesmith.tuner.cost.phases import memory
-from linesmith.tuner.propose.arrangement import churn
-from linesmith.tuner.propose.search import Option
+from linesmith.tuner.propose.arrangement import Option, churn
 from linesmith.tuner.propose.subject import ContendedRecord
 
 # What one exposed member is taken to cost, as a share of what can be saved.

@@ -18,10 +18,19 @@ from itertools import combinations
 
 from linesmith.analyzer.base.errors import NotSimulated
 from linesmith.analyzer.model import Layout, Move, MoveKind, Strategy
-from linesmith.tuner.packing.problem import moved
-from linesmith.tuner.propose.arrangement import Arrangement, aligned, move_in, moves, swaps, unchanged
+from linesmith.tuner.propose.arrangement import (
+    Arrangement,
+    Option,
+    aligned,
+    fits,
+    move_in,
+    moves,
+    price,
+    staying_atoms,
+    swaps,
+    unchanged,
+)
 from linesmith.tuner.propose.candidates import after
-from linesmith.tuner.propose.search import Option, fits, price
 from linesmith.tuner.propose.subject import ContendedRecord
 from linesmith.tuner.propose.tradeoff import EXPOSED_COST, exposure, heavier, left
 from linesmith.tuner.replay.runs import RecordRuns, ReplayedLayout
@@ -189,7 +198,8 @@ def _in_few_moves(target: ContendedRecord, made: Arrangement) -> Arrangement:
     if len(made.moves) < 2:
         return made
     stay = [atom for atom, part in enumerate(target.parts) if not part.name or atom in target.freedom.pinned]
-    atoms = moved(made.order, stay)
+    staying = staying_atoms(made.order, [1] * len(made.order), stay)
+    atoms = [atom for atom in made.order if atom not in staying]
     done = [move_in(target, atom, made.order) for atom in atoms]
     if any(one.after == "" for one in done):
         return made  # behind a member without a name, which no patch can say

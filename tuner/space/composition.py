@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.model import Move, MoveKind
-from linesmith.tuner.propose.arrangement import Arrangement
-from linesmith.tuner.propose.search import Option, price
+from linesmith.tuner.propose.arrangement import Arrangement, Option, price
 from linesmith.tuner.propose.subject import ContendedRecord
 
 

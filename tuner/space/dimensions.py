@@ -18,8 +18,8 @@ from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.layouts.placement import round_up
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Candidate, Move, MoveKind
 from linesmith.tuner.cost.meetings import contention, meets, residual_share
-from linesmith.tuner.propose.arrangement import moves, unchanged
-from linesmith.tuner.propose.search import Option, harmless_groups
+from linesmith.tuner.propose.arrangement import Option, moves, unchanged
+from linesmith.tuner.propose.search import harmless_groups
 from linesmith.tuner.propose.subject import ContendedRecord
 from linesmith.tuner.space.composition import Choice, composed
 from linesmith.tuner.space.hot_record import HotRecord, estimate

@@ -25,7 +25,7 @@ from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
 from linesmith.tuner.cost.heat import Contact, MemberSpot, RecordHeat
 from linesmith.tuner.cost.meetings import Cost, hot_lines, residual_share, share_together
 from linesmith.tuner.propose.advice import refuse_hopeless
-from linesmith.tuner.propose.search import Option
+from linesmith.tuner.propose.arrangement import Option
 from linesmith.tuner.propose.subject import ContendedRecord, subject
 from linesmith.tuner.propose.tradeoff import exposure
 

@@ -18,9 +18,8 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Candidate, Dimension, Finding, HolderChange, MoveKind, Point, Searching, Space
 from linesmith.patches.message.paragraphs import move_clause
 from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
-from linesmith.tuner.propose.arrangement import unchanged
+from linesmith.tuner.propose.arrangement import Option, price, unchanged
 from linesmith.tuner.propose.candidates import candidate, propose
-from linesmith.tuner.propose.search import Option, price
 from linesmith.tuner.propose.subject import ContendedRecord
 from linesmith.tuner.space.composition import Choice, composed
 from linesmith.tuner.space.dimensions import SearchDimension, assigned, dimensions, hottest
