@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 
-from linesmith.analyzer.layouts.gaps import ObjectStarts, Span, line_of, lines_touched, meeting_phases
+from linesmith.analyzer.layouts.gaps import ObjectStarts, Span, lines_touched, meeting_phases
 from linesmith.analyzer.model import (
     ADJACENT_LINE_BYTES,
     CACHE_LINE_BYTES,
@@ -86,12 +86,6 @@ def residual_share(contact: Contact, starts: Sequence[int], line_bytes: int, obj
 @lru_cache(maxsize=1 << 14)
 def _share(last: int, gap: int, line_bytes: int, granule: int) -> float:
     return meeting_phases(Span(last, 1), Span(last + gap, 1), line_bytes, granule)
-
-
-def meets(contact: Contact, starts: Sequence[int], phase: int, line_bytes: int) -> bool:
-    """Whether the contact's spots are on one line in this phase."""
-    last, first = _edges(contact, starts)
-    return first <= last or line_of(last + phase, line_bytes) == line_of(first + phase, line_bytes)
 
 
 def residuals(

@@ -9,7 +9,7 @@ the rest of it. The packing solver adds orders of any number of moves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Strategy
@@ -40,9 +40,6 @@ MOST_TOGETHER = 4
 HARMLESS = 0.3
 # Cold members that are moved to make a line of their own for one that is written.
 MOST_COLD = 4
-
-# What an atom costs together with others, ``None`` for all there are.
-Hostility = Callable[[int, Sequence[int] | None], float]
 
 
 def options(subject: ContendedRecord) -> tuple[Option, ...]:
@@ -114,16 +111,7 @@ def _two_moves(subject: ContendedRecord, start: Arrangement) -> Iterator[Arrange
 
 def _grouped(subject: ContendedRecord, start: Arrangement) -> Iterator[Arrangement]:
     """Each group of several hot atoms at every place, the first of the declaration in front."""
-    costs: dict[frozenset[int], float] = {}
-    for contact in subject.heat.sampled:
-        pair = frozenset((subject.owners[contact.first.member], subject.owners[contact.second.member]))
-        costs[pair] = costs.get(pair, 0.0) + contact.weight
-
-    def hostility(atom: int, others: Sequence[int] | None) -> float:
-        met = (pair for pair in costs if atom in pair and (others is None or pair - {atom} <= set(others)))
-        return sum(costs[pair] for pair in met)
-
-    for first, *rest in map(sorted, harmless_groups(subject.hot, hostility)):
+    for first, *rest in map(sorted, harmless_groups(subject, subject.hot)):
         for place in subject.freedom.places(first) if rest else ():
             moved = placed(subject, start, first, place)
             together = gathered(subject, moved, (first, *rest)) if moved is not None else None
@@ -131,11 +119,19 @@ def _grouped(subject: ContendedRecord, start: Arrangement) -> Iterator[Arrangeme
                 yield replace(together, purpose=Strategy.GROUP)
 
 
-def harmless_groups(ranked: Sequence[int], hostility: Hostility) -> list[list[int]]:
+def harmless_groups(subject: ContendedRecord, ranked: Sequence[int]) -> list[list[int]]:
     """The atoms of ``ranked`` in groups of those that hardly disturb each other, in the same order."""
+    costs: dict[frozenset[int], float] = {}
+    for contact in subject.heat.sampled:
+        pair = frozenset((subject.owners[contact.first.member], subject.owners[contact.second.member]))
+        costs[pair] = costs.get(pair, 0.0) + contact.weight
+
+    def hostility(atom: int, others: Sequence[int]) -> float:
+        return sum(weight for pair, weight in costs.items() if atom in pair and pair - {atom} <= set(others))
+
     found: list[list[int]] = []
     for atom in ranked:
-        whole = hostility(atom, None)
+        whole = sum(weight for pair, weight in costs.items() if atom in pair)
         open_to = [one for one in found if len(one) < MOST_TOGETHER and hostility(atom, one) <= HARMLESS * whole]
         if whole and open_to:
             min(open_to, key=lambda one: hostility(atom, one)).append(atom)

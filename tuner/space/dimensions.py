@@ -17,7 +17,8 @@ from itertools import pairwise
 from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.layouts.placement import round_up
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Candidate, Move, MoveKind
-from linesmith.tuner.cost.meetings import contention, meets, residual_share
+from linesmith.analyzer.sharing.parts import own_members
+from linesmith.tuner.cost.meetings import contention, share_together
 from linesmith.tuner.propose.arrangement import Option, moves, unchanged
 from linesmith.tuner.propose.search import harmless_groups
 from linesmith.tuner.propose.subject import ContendedRecord
@@ -39,22 +40,12 @@ MOST_PLACES = 5
 AS_IT_IS = Choice("as it is")
 
 # Atoms that move together, the hottest first.
-AtomGroup = tuple[int, ...]
+AtomGroup = list[int]
 
 
-def groups(record: HotRecord) -> tuple[AtomGroup, ...]:
+def groups(record: HotRecord) -> list[AtomGroup]:
     """The groups of the record's hot atoms, the hottest first; each atom is in one."""
-    costs = _costs(record)
-
-    def cost_with(atom: int, others: Sequence[int] | None) -> float:
-        """What the atom costs with the ``others``, ``None`` for all there are."""
-        met = (
-            [pair for pair in one if atom in pair and (others is None or pair - {atom} <= set(others))] for one in costs
-        )
-        return sum(max((one[pair] for pair in pairs), default=0.0) for one, pairs in zip(costs, met, strict=True))
-
-    found = harmless_groups(hottest(record)[:MOST_ATOMS], cost_with)
-    return tuple(tuple(one) for one in found[:MOST_GROUPS])
+    return harmless_groups(record.subject, hottest(record)[:MOST_ATOMS])[:MOST_GROUPS]
 
 
 def hottest(record: HotRecord) -> list[int]:
@@ -64,27 +55,11 @@ def hottest(record: HotRecord) -> list[int]:
     for contact in target.heat.sampled:
         for spot in (contact.first, contact.second):
             heat[spot][0] += contact.weight
-    for pair in record.neighbours:
-        for spot in (pair.first, pair.second):
-            heat[spot][0] += pair.weight
     least = WORTHWHILE * record.contended
     worth = [spot for spot in heat if contention(spot.name, record.lines) >= least]
     ranked = sorted(worth, key=lambda spot: [-value for value in heat[spot]])
     atoms = dict.fromkeys(target.owners[spot.member] for spot in ranked)
     return [atom for atom in atoms if target.parts[atom].name and len(target.freedom.places(atom)) > 1]
-
-
-def _costs(record: HotRecord) -> list[dict[frozenset[int], float]]:
-    """What each two atoms cost each other, for each disturbance: of what stands in for it, the worst counts."""
-    owners = record.subject.owners
-    found: list[dict[frozenset[int], float]] = []
-    for group in record.disturbances:
-        costs: dict[frozenset[int], float] = {}
-        for contact in (one for one in group if one.sampled):
-            pair = frozenset((owners[contact.first.member], owners[contact.second.member]))
-            costs[pair] = max(costs.get(pair, 0.0), contact.weight)
-        found.append(costs)
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,15 +157,13 @@ def _movements(target: ContendedRecord, group: AtomGroup) -> Iterator[Choice]:
 
 def _effect(target: ContendedRecord, group: AtomGroup, option: Option) -> tuple[object, ...]:
     """What tells places apart: the lines of the group, the members that meet and how often, the record's size."""
-    objects = target.heat.mixes.starts(option.granule)
-    phase = (target.heat.phase or 0) if option.granule == target.heat.granule else 0
+    heat = target.heat
+    phase = (heat.phase or 0) if option.granule == heat.granule else 0
     lines = tuple((option.starts[target.positions[atom][0]] + phase) // CACHE_LINE_BYTES for atom in group)
     met = tuple(
-        (
-            meets(contact, option.starts, phase, target.heat.line_bytes),
-            residual_share(contact, option.starts, target.heat.line_bytes, objects),
-        )
-        for contact in target.heat.contacts
+        share_together(contact, option.starts, mix, heat.line_bytes)
+        for contact in heat.contacts
+        for mix in (heat.here(option.granule), heat.mix(option.granule))
     )
     return lines, met, option.size
 
@@ -217,8 +190,9 @@ def _alignments(record: HotRecord, atom: int, growth: int) -> list[Choice]:
 def _own_size(record: HotRecord, atom: int) -> int:
     """The power of two that keeps a member of several hot parts within a line; 0 where there is nothing to keep."""
     target = record.subject
-    spots = {one.spot for one in record.touches if target.owners[one.spot.member] == atom}
-    parts = max((sum(1 for one in record.touches if one.spot == spot) for spot in spots), default=0)
+    names = target.parts[atom].names
+    touched = {(one.top, one.object_offset) for line in record.lines for one in own_members(line) if one.top in names}
+    parts = max((sum(top == name for top, _ in touched) for name in names), default=0)
     size = target.parts[atom].members[0].size
     return 1 << (size - 1).bit_length() if parts > 1 and 1 < size <= CACHE_LINE_BYTES // 2 else 0
 

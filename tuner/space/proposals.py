@@ -29,8 +29,6 @@ from linesmith.tuner.space.hot_record import HotRecord, estimate, hot_records
 MOST_POINTS = 600
 # What a choice counts for that is not legal alone: it may be together with others.
 _UNKNOWN = 1.0
-# A prior that removes less than this share of what the best of them does comes behind all that remove more.
-GOOD_PART = 0.7
 # Records around the one that is changed which are told by name.
 MOST_HOLDERS = 3
 # What makes a layout: bytes at which members start, the record's size, and the alignments asked for.
@@ -200,11 +198,7 @@ def _proposals(record: HotRecord, layouts: Layouts, growth: int) -> RecordPropos
     searched = tuple(Dimension(one.name, tuple(choice.words for choice in one.choices)) for one in made)
     points = (point for group in suggested if (point := _point(record, made, group)) is not None)
     priors = dict.fromkeys(legal.same[point] for point in points if point in legal.same)
-    costs = {point: estimate(record, legal.options[point]) for point in priors if point in legal.options}
-    best = min(costs.values(), default=1.0)
-    # Those that are predicted to remove a good part come before the others; else they stay in their order.
-    known = tuple(sorted(costs, key=lambda point: 1 - costs[point] < GOOD_PART * (1 - best)))
-    return RecordProposals(Space(searched, known), record, layouts, legal)
+    return RecordProposals(Space(searched, tuple(one for one in priors if one in legal.options)), record, layouts, legal)
 
 
 def _suggested(record: HotRecord, layouts: Layouts, growth: int) -> list[tuple[Candidate, ...]]:
