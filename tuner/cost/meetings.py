@@ -10,12 +10,12 @@ contacts of all lines that hold it on one scale.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 
-from linesmith.analyzer.layouts.gaps import ObjectStarts, Span, lines_touched, meeting_phases
+from linesmith.analyzer.layouts.gaps import ObjectStarts, Span, meeting_phases
 from linesmith.analyzer.model import (
     ADJACENT_LINE_BYTES,
     CACHE_LINE_BYTES,
@@ -106,22 +106,6 @@ def residuals(
         for contact in heat.sampled
         for line_bytes in (CACHE_LINE_BYTES, ADJACENT_LINE_BYTES)
     )
-
-
-def hot_lines(heat: RecordHeat, starts: Sequence[int], mix: PhaseMix, names: Container[str] | None = None) -> float:
-    """Lines on which the hot members lie, or those of them in ``names``, on average over the phases of ``mix``."""
-    spots = [
-        (starts[spot.member] + spot.start, spot.size) for spot in heat.spots if names is None or spot.name in names
-    ]
-    return sum(
-        share * len({line for first, size in spots for line in lines_touched(first + phase, size, heat.line_bytes)})
-        for phase, share in mix.phases(heat.line_bytes)
-    )
-
-
-def hot_neighbours(heat: RecordHeat, starts: Sequence[int], objects: ObjectStarts) -> int:
-    """Contacts, sampled or possible, that meet in at least one phase of the ``objects``."""
-    return sum(1 for one in heat.contacts if residual_share(one, starts, heat.line_bytes, objects) > 0)
 
 
 def proofs(heat: RecordHeat, starts: Sequence[int], granule: int, growth: int = 0) -> tuple[PhaseProof, ...]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from linesmith.analyzer.layouts.gaps import ObjectStarts
 from linesmith.tuner.cost.heat import Contact, MemberSpot
-from linesmith.tuner.cost.meetings import Cost, adjacent_cost, hot_lines, hot_neighbours, residual_share, share_together
+from linesmith.tuner.cost.meetings import Cost, adjacent_cost, residual_share, share_together
 from linesmith.tuner.cost.phases import memory
 from linesmith.tuner.propose.arrangement import Option, churn
 from linesmith.tuner.propose.subject import ContendedRecord
@@ -106,10 +106,8 @@ def tradeoff(target: ContendedRecord, option: Option, best: float) -> Tradeoff:
         details=(
             option.cost.anywhere,
             elsewhere(target, option),
-            hot_neighbours(target.heat, option.starts, objects),
             option.size,
             all(target.owners[spot.member] not in option.arrangement.moved for spot in writers),
-            hot_lines(target.heat, option.starts, target.heat.mix(option.granule)),
             adjacent_cost(target.heat, option.starts, objects),
             len(changed),
         ),

@@ -198,7 +198,8 @@ def _proposals(record: HotRecord, layouts: Layouts, growth: int) -> RecordPropos
     searched = tuple(Dimension(one.name, tuple(choice.words for choice in one.choices)) for one in made)
     points = (point for group in suggested if (point := _point(record, made, group)) is not None)
     priors = dict.fromkeys(legal.same[point] for point in points if point in legal.same)
-    return RecordProposals(Space(searched, tuple(one for one in priors if one in legal.options)), record, layouts, legal)
+    known = tuple(one for one in priors if one in legal.options)
+    return RecordProposals(Space(searched, known), record, layouts, legal)
 
 
 def _suggested(record: HotRecord, layouts: Layouts, growth: int) -> list[tuple[Candidate, ...]]:
