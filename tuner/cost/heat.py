@@ -53,7 +53,7 @@ class MemberSpot:
 class Contact:
     """Two spots that cost ``weight`` contended samples while they are on one line; ``writer`` names the written one.
 
-    ``sampled`` tells a contact of the profile from one that a new layout might create; that costs ``most`` at most.
+    ``sampled`` tells a contact of the profile from one that a new layout might create.
     """
 
     first: MemberSpot
@@ -61,7 +61,6 @@ class Contact:
     writer: str
     weight: float
     sampled: bool
-    most: float = 0.0
 
     @property
     def names(self) -> frozenset[str]:

@@ -186,10 +186,8 @@ def _weighed(contact: Contact, heat: RecordHeat, shares: Mapping[str, float], st
     """What the contact costs where its spots are always together; of one never seen, what it may cost by chance."""
     if contact.sampled:
         share = share_together(contact, starts, heat.here(heat.granule), heat.line_bytes) if heat.seen else 1.0
-        weight = contact.weight / (share or 1.0)
-        return replace(contact, weight=weight, most=weight)
-    least = min(shares[contact.first.name], shares[contact.second.name])
-    return replace(contact, weight=CHANCE * least, most=max(least, min(contact.first.samples, contact.second.samples)))
+        return replace(contact, weight=contact.weight / (share or 1.0))
+    return replace(contact, weight=CHANCE * min(shares[contact.first.name], shares[contact.second.name]))
 
 
 def _seen(phases: Sequence[int | None], lines: Sequence[Finding]) -> tuple[tuple[int, float], ...]:

@@ -269,12 +269,6 @@ def _phases(place: SlabPlace, line_bytes: int) -> PlacePhases:
     return PlacePhases(name, line_bytes, tuple((one.phase, one.objects / objects) for one in counts), place.cache.basis)
 
 
-def growth(before: int, after: int) -> str:
-    """What growing from ``before`` to ``after`` bytes costs by itself, in one sentence; slabs may add to it."""
-    more = (after - before) * OBJECTS / (1 << 20)
-    return f"grows from {before} to {after} bytes: {more:.1f} MiB more for {OBJECTS:,} objects."
-
-
 def memory(mixes: PhaseMixes, granule: int, growth: int = 0) -> tuple[MemoryUse, ...]:
     """One row for each cache whose objects are such a record or hold one; none of a program."""
     return tuple(dict.fromkeys(memory_use(place.cache) for place in mixes.slabs(granule, growth)))

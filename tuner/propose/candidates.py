@@ -15,7 +15,7 @@ from heapq import nsmallest
 
 from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.gaps import ObjectStarts, lines
+from linesmith.analyzer.layouts.gaps import lines
 from linesmith.analyzer.layouts.placement import lay_out
 from linesmith.analyzer.model import (
     Candidate,
@@ -23,7 +23,6 @@ from linesmith.analyzer.model import (
     Layout,
     Move,
     MoveKind,
-    PhaseProof,
     Strategy,
 )
 from linesmith.analyzer.sharing.records import WORTH_CHANGING
@@ -180,7 +179,7 @@ def candidate(finding: Finding, target: ContendedRecord, option: Option, layouts
     option = replace(option, arrangement=lightest(target, option.arrangement, target.hot))
     then = after(target, option, before)
     moves_made, more = _named(target, option), option.size - target.layout.size
-    objects = _object_starts(target, option)
+    objects = target.heat.mixes.starts(target.heat.granule), target.heat.mixes.starts(option.granule, more)
     # Of the constraints, those that limit every order, or the members that move or meet.
     touched = {target.owners[spot.member] for spot in target.heat.spots}.union(option.arrangement.moved)
     names = {name for atom in touched for name in (target.parts[atom].name, target.parts[atom].last)}
@@ -201,24 +200,13 @@ def candidate(finding: Finding, target: ContendedRecord, option: Option, layouts
             memory(target.heat.mixes, option.granule, more),
         ),
         churn=churn(target, option.arrangement),
-        proofs=_proofs(target, option),
+        proofs=proofs(target.heat, option.starts, option.granule, more),
         holders=target.holders.changes(option.granule, more),
         granules=(objects[0].step, objects[1].step),
         firsts=target.heat.mixes.firsts((target.heat.granule, option.granule), more),
         loose=target.heat.mixes.loose(option.granule, more),
         split=torn,
     )
-
-
-def _proofs(target: ContendedRecord, option: Option) -> tuple[PhaseProof, ...]:
-    """In which phases the sampled pairs still meet, at each place of the objects and at every start."""
-    return proofs(target.heat, option.starts, option.granule, option.size - target.layout.size)
-
-
-def _object_starts(target: ContendedRecord, option: Option) -> tuple[ObjectStarts, ObjectStarts]:
-    """Where objects start, before and after."""
-    starts = target.heat.mixes.starts
-    return starts(target.heat.granule), starts(option.granule, option.size - target.layout.size)
 
 
 def after(target: ContendedRecord, option: Option, before: Layout) -> Layout:
