@@ -202,7 +202,7 @@ def _advice(found: Explanation, premises: Premises, trace: Path | None) -> dict[
     layouts = found.reading.layouts
     advised = advise(found.findings, layouts, premises, found.accesses)
     if trace is not None:
-        from linesmith.tuner.structure.replayed import with_gains
+        from linesmith.tuner.structure.advise import with_gains
 
         advised = with_gains(advised, found.profile, layouts, trace, found.accesses)
     return {one.finding.rank: one.advice for one in advised}
@@ -239,7 +239,7 @@ def sharded(found: Explanation, type_: str | None, trace: Path | None, shard: st
     from linesmith.analyzer.layouts.collection import bare_name
     from linesmith.analyzer.model import Sharded
     from linesmith.tuner.replay.plan import ShardBy, Sharding
-    from linesmith.tuner.structure.replayed import judged_shards
+    from linesmith.tuner.structure.advise import judged_shards
 
     if type_ is None or trace is None:
         raise click.UsageError("--shard needs --type and a trace")

@@ -211,7 +211,6 @@ class StructureKind(StrEnum):
     PUSH_OUT = "push out"
     SHRINK = "shrink"
     READ_FIRST = "read before write"
-    READ_COPY = "read-mostly copy"
     COUNT_APART = "count per CPU"
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.attribution.lock import has_lock, is_lock
@@ -21,7 +21,7 @@ from linesmith.analyzer.model import (
     TriageKind,
 )
 from linesmith.tuner.constraints.rules import freedom
-from linesmith.tuner.structure.case import Allocation, Case, accessors, functions_by_member
+from linesmith.tuner.structure.case import Allocation, Case, accessors
 from linesmith.tuner.structure.locks import SMALL_LOCK
 from linesmith.tuner.structure.reshape import at, behind, embedded, explained, with_member
 
@@ -61,29 +61,20 @@ class Pulling:
     cold: tuple[str, ...] = ()
 
 
-def pulled_in(
-    layout: Layout, layouts: Layouts, home: Allocation, wish: Pulling, functions: Mapping[str, int]
-) -> Iterator[StructuralAdvice]:
+def pulled_in(layout: Layout, layouts: Layouts, home: Allocation, wish: Pulling) -> Iterator[StructuralAdvice]:
     """The object pulled in as it is; then, of a lock or where a size is asked for, smaller; then with cold members.
 
-    ``functions`` says how many touch each member: those with the fewest move behind the object where none are named.
     Raises ``StructureRefused`` for what is no pointer to a known record.
     """
     target = _target_of(layout, wish.member, layouts)
     last = _may_be_last(layout, layouts)
-    plain = _in_place(layout, target, replace(wish, size=None), last)
-    yield _advice(plain, home, wish, functions)
+    yield _advice(_in_place(layout, target, replace(wish, size=None), last), home, wish)
     small = wish.size if wish.size is not None else SMALL_LOCK if is_lock(target.name) else None
-    least = plain
+    smaller = replace(wish, size=small)
     if small is not None and small < target.size:
-        least = _in_place(layout, target, replace(wish, size=small), last)
-        yield _advice(least, home, wish, functions)
-    smaller = replace(wish, size=small, cold=_coldest(layout, functions, wish.member))
-    cold = wish.cold or _fewest_cold(layout, target, smaller, last)
-    if cold:
-        placed = _with_cold_behind(layout, target, replace(smaller, cold=cold), last)
-        if wish.cold or placed.after.size < least.after.size or set(placed.beside) <= set(placed.moved):
-            yield _advice(placed, home, wish, functions)
+        yield _advice(_in_place(layout, target, smaller, last), home, wish)
+    if wish.cold:
+        yield _advice(_with_cold_behind(layout, target, smaller, last), home, wish)
 
 
 def _target_of(layout: Layout, member: str, layouts: Layouts) -> Layout:
@@ -133,28 +124,6 @@ def _with_cold_behind(layout: Layout, target: Layout, wish: Pulling, last: froze
     return _embedding(layout, target, wish, behind(here, position, cold), names)
 
 
-def _coldest(layout: Layout, functions: Mapping[str, int], keep: str) -> tuple[str, ...]:
-    """The members by how many functions touch them, fewest first; the larger first among equals."""
-    sizes = {member.name: member.size for member in layout.members}
-    known = [name for name in functions if name != keep and name in sizes]
-    return tuple(sorted(known, key=lambda name: (functions[name], -sizes[name])))
-
-
-def _fewest_cold(layout: Layout, target: Layout, wish: Pulling, last: frozenset[int]) -> tuple[str, ...]:
-    """Of the cold members the first that make the record smallest, without those that are not needed for it."""
-    here, position = _pulled(layout, target, wish)
-    if position not in last:
-        return ()
-    movable = [place for name in wish.cold if (place := at(layout, name)) in last]
-    sizes = [behind(here, position, movable[:count]).size for count in range(1, len(movable) + 1)]
-    moved = movable[: sizes.index(min(sizes)) + 1] if sizes else []
-    for place in reversed(moved[:]):
-        rest = [one for one in moved if one != place]
-        if rest and behind(here, position, rest).size == min(sizes):
-            moved = rest
-    return tuple(layout.members[place].name for place in moved)
-
-
 def _embedding(layout: Layout, target: Layout, wish: Pulling, after: Layout, moved: Sequence[str]) -> PulledIn:
     size = wish.size if wish.size is not None else target.size
     return PulledIn(layout, target, wish.member, after, size, tuple(_beside(after, wish.member)), tuple(moved))
@@ -170,7 +139,7 @@ def _beside(layout: Layout, name: str) -> Iterator[str]:
             yield member.name or "an anonymous member"
 
 
-def _advice(one: PulledIn, home: Allocation, wish: Pulling, functions: Mapping[str, int]) -> StructuralAdvice:
+def _advice(one: PulledIn, home: Allocation, wish: Pulling) -> StructuralAdvice:
     return StructuralAdvice(
         StructureKind.PULL_IN,
         one.before.name,
@@ -180,7 +149,7 @@ def _advice(one: PulledIn, home: Allocation, wish: Pulling, functions: Mapping[s
         after=(one.after,),
         memory_before=(*home.now(one.before), *home.of_another(one.target)),
         memory_after=home.then(one.after),
-        notes=tuple(_notes(one, home, wish, functions)),
+        notes=tuple(_notes(one, home, wish)),
     )
 
 
@@ -192,16 +161,11 @@ def _sentence(one: PulledIn, wish: Pulling) -> str:
     return f"{what}, aligned to {wish.alignment} bytes{cold}: {sizes}"
 
 
-def _notes(one: PulledIn, home: Allocation, wish: Pulling, functions: Mapping[str, int]) -> Iterator[str]:
+def _notes(one: PulledIn, home: Allocation, wish: Pulling) -> Iterator[str]:
     if one.beside:
         yield f"On a line with {one.member}, where objects begin with a line: {', '.join(one.beside)}."
     else:
         yield f"{one.member} has its line to itself where objects begin with a line."
-    if not functions and not wish.cold:
-        yield "Which members are so cold that they could lie behind it no code tells."
-    if one.moved and not wish.cold:
-        counted = ", ".join(f"{name} ({functions[name]})" for name in one.moved)
-        yield f"Taken for cold because the fewest functions touch them: {counted}. A profile may tell otherwise."
     if one.size != one.target.size:
         yield f"What does the work of {one.target.title} in {one.size} bytes is to be written first."
     yield from _alignment(one, home, wish)
@@ -259,12 +223,11 @@ def _shared(layout: Layout, layouts: Layouts) -> bool:
 
 
 def _advice_for_owned(case: Case, record: Layout, pointer: str, reasons: tuple[str, ...]) -> Iterator[StructuralAdvice]:
-    """The object as it is, then smaller or with cold members behind it."""
+    """The object as it is, then smaller."""
     base = case.ground
     home = Allocation(base.premises.kernel, base.containment)
-    functions = functions_by_member(record, base.layouts, base.accesses)
     try:
-        ways = tuple(pulled_in(record, base.layouts, home, Pulling(pointer), functions))
+        ways = tuple(pulled_in(record, base.layouts, home, Pulling(pointer)))
     except StructureRefused:
         return
     reached = accessors(replace(case, layout=record), (pointer,))
