@@ -18,8 +18,7 @@ from linesmith.analyzer.model import (
     MemberAccesses,
     TypeAccesses,
 )
-from linesmith.tuner.cost.heat import interest
-from linesmith.tuner.cost.meetings import cost
+from linesmith.tuner.cost.meetings import cost, interest
 from linesmith.tuner.propose.subject import ContendedRecord, subject
 
 

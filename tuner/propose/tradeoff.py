@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linesmith.analyzer.layouts.gaps import ObjectStarts
-from linesmith.tuner.cost.heat import Contact, MemberSpot
-from linesmith.tuner.cost.meetings import Cost, adjacent_cost, residual_share, share_together
+from linesmith.tuner.cost.meetings import Contact, Cost, MemberSpot, adjacent_cost, residual_share, share_together
 from linesmith.tuner.cost.phases import memory
 from linesmith.tuner.propose.arrangement import Option, churn
 from linesmith.tuner.propose.subject import ContendedRecord

@@ -21,7 +21,7 @@ from linesmith.analyzer.model import CACHE_LINE_BYTES, NOT_JUDGED, Candidate, Fi
 from linesmith.analyzer.sharing.parts import own_members
 from linesmith.analyzer.sharing.triage import top_members
 from linesmith.tuner.constraints.facts import Premises
-from linesmith.tuner.cost.heat import contended_on
+from linesmith.tuner.cost.meetings import contended_on
 from linesmith.tuner.propose.candidates import MOST_CANDIDATES, Suggestion, candidate
 from linesmith.tuner.reconstruction.memory import sampled_scene
 from linesmith.tuner.reconstruction.reconstructed import reconstructed
