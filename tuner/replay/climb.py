@@ -48,7 +48,7 @@ MOST_REPLAYED = 64
 MOST_ALIKE = 12
 # Of those replayed, the ones with fewest misses, for which it is worked out what they expose.
 MOST_WEIGHED = 12
-# What two atoms that have not shared a line should cost each other when they do, of the misses that the cooler one has.
+# What two atoms that do not share a line should cost each other when they do, of the misses that the cooler one had.
 CHANCE = 0.25
 # A step goes on only if it saves this share of the misses that there were at first.
 LEAST_STEP = 0.01
@@ -65,8 +65,9 @@ def climbed(target: ContendedRecord, runs: RecordRuns, before: Layout) -> tuple[
     """The layout after each step, the first of one step; ``before`` is the record as it is declared."""
     here = _Footing(price(target, unchanged(target)), runs.sketch({}))
     first, found = here.replayed.total, list[Option]()
+    most = defaultdict[int, float](float)
     while len(found) < MOST_STEPS:
-        steps = _steps(target, here, _sharing(target, runs, here.replayed))
+        steps = _steps(target, here, _sharing(target, runs, here.replayed), most)
         low = nsmallest(MOST_WEIGHED, _replayed(target, runs, before, steps), key=lambda one: one.replayed.total)
         if not low or here.replayed.total - low[0].replayed.total < LEAST_STEP * first:
             break
@@ -122,13 +123,19 @@ def _atom_at(target: ContendedRecord, base: int, offset: int | None) -> int | No
     return None
 
 
-def _steps(target: ContendedRecord, here: _Footing, sharing: Sharing) -> list[Option]:
-    """The steps from ``here`` that are worth a replay, one for each way to share lines."""
+def _steps(target: ContendedRecord, here: _Footing, sharing: Sharing, most: defaultdict[int, float]) -> list[Option]:
+    """The steps from ``here`` that are worth a replay, one for each way to share lines.
+
+    ``most`` are the misses that each atom had by others under any of the layouts so far; those of ``here`` are added.
+    """
     parted = defaultdict[int, float](float)
     for pair, count in sharing.items():
         for atom in pair if len(pair) > 1 else ():
             parted[atom] += count
-    hot = sorted(parted, key=lambda atom: (-parted[atom], atom))[:MOST_TOLD_APART]
+    if not parted:
+        return []
+    most.update((atom, max(count, most[atom])) for atom, count in parted.items())
+    hot = sorted(most, key=lambda atom: (-parted[atom], -most[atom], atom))[:MOST_TOLD_APART]
     now, whole = _neighbours(target, here.option, hot), sum(parted.values()) / 2
     alike: dict[tuple[Neighbours, int], list[Option]] = {}
     made = list(_arrangements(target, here.option.arrangement, hot[:MOST_PLACED]))
@@ -140,7 +147,7 @@ def _steps(target: ContendedRecord, here: _Footing, sharing: Sharing) -> list[Op
 
     def outlook(key: tuple[Neighbours, int]) -> float:
         """What should be left, as a share of what there is: by the replay so far, and by the samples."""
-        return _outlook(key[0], now, sharing, parted) / whole + left(alike[key][0].cost) / left(target.now)
+        return _outlook(key[0], now, sharing, most) / whole + left(alike[key][0].cost) / left(target.now)
 
     return [_safest(target, alike[key]) for key in nsmallest(MOST_REPLAYED, alike, key=outlook)]
 
@@ -180,7 +187,7 @@ def _neighbours(target: ContendedRecord, option: Option, hot: Sequence[int]) -> 
     return tuple(found)
 
 
-def _outlook(then: Neighbours, now: Neighbours, sharing: Sharing, parted: Mapping[int, float]) -> float:
+def _outlook(then: Neighbours, now: Neighbours, sharing: Sharing, most: Mapping[int, float]) -> float:
     """Misses that should be left: of pairs that share a line in as many phases, and of pairs that newly do."""
     stays = 0.0
     for lines, old in zip(then, now, strict=False):
@@ -189,7 +196,7 @@ def _outlook(then: Neighbours, now: Neighbours, sharing: Sharing, parted: Mappin
             if pair in known:
                 stays += sharing.get(frozenset(pair), 0.0)
             else:
-                stays += CHANCE * min(parted[pair[0]], parted[pair[1]])
+                stays += CHANCE * min(most[pair[0]], most[pair[1]])
     return stays / len(then)
 
 
