@@ -228,7 +228,8 @@ class PhaseMixes:
 
 
 @lru_cache(maxsize=1)
-def _containment(layouts: Layouts) -> Containment:
+def containment_of(layouts: Layouts) -> Containment:
+    """Who holds whom, worked out once."""
     return Containment(layouts)
 
 
@@ -237,7 +238,7 @@ def _slabs_now(record: Layout, layouts: Layouts, kernel: Kernel) -> tuple[SlabPl
 
     Where objects were found in caches, these are the places.
     """
-    containment = _containment(layouts)
+    containment = containment_of(layouts)
     places = slab_places(record, containment, kernel)
     if found := tuple(place for place in places if place.outer in kernel.found):
         return found

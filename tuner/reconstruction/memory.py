@@ -8,10 +8,8 @@ variable itself. Objects in one phase are one object.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Finding,
@@ -23,6 +21,7 @@ from linesmith.analyzer.model import (
 )
 from linesmith.analyzer.slab.allocation import Kernel
 from linesmith.analyzer.slab.starts import slab_places
+from linesmith.tuner.cost.phases import containment_of
 from linesmith.tuner.replay.scene import TraceScene, places_in, scene
 
 # In the direct map of x86-64 (Documentation/arch/x86/x86_64/mm.rst), at a multiple of every slab's size.
@@ -87,7 +86,7 @@ def _own_address(finding: Finding) -> int:
 
 def _slab(outer: Layout, objects: Sequence[LineObject], layouts: Layouts, kernel: Kernel) -> ObjectArea:
     """One slab of the cache in which objects have most of the phases found."""
-    found_in = slab_places(outer, _containment(layouts), kernel)
+    found_in = slab_places(outer, containment_of(layouts), kernel)
     found = {one.phase for one in objects}
 
     def fitness(place: SlabPlace) -> tuple[bool, int, bool]:
@@ -108,11 +107,6 @@ def _slab(outer: Layout, objects: Sequence[LineObject], layouts: Layouts, kernel
         geometry.objects,
         (f"struct {place.outer}",),
     )
-
-
-@lru_cache(maxsize=1)
-def _containment(layouts: Layouts) -> Containment:
-    return Containment(layouts)
 
 
 def _address(finding: Finding, here: TraceScene, layouts: Layouts) -> int:

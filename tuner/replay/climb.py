@@ -65,9 +65,15 @@ def climbed(target: ContendedRecord, runs: RecordRuns, before: Layout) -> tuple[
     """The layout after each step, the first of one step; ``before`` is the record as it is declared."""
     here = _Footing(price(target, unchanged(target)), runs.sketch({}))
     first, found = here.replayed.total, list[Option]()
-    most = defaultdict[int, float](float)
+    most: dict[int, float] = {}
     while len(found) < MOST_STEPS:
-        steps = _steps(target, here, _sharing(target, runs, here.replayed), most)
+        sharing = _sharing(target, runs, here.replayed)
+        parted: dict[int, float] = {}
+        for pair, count in sharing.items():
+            for atom in pair if len(pair) > 1 else ():
+                parted[atom] = parted.get(atom, 0.0) + count
+        most = {atom: max(parted.get(atom, 0.0), most.get(atom, 0.0)) for atom in {**most, **parted}}
+        steps = _steps(target, here, sharing, parted, most) if parted else []
         low = nsmallest(MOST_WEIGHED, _replayed(target, runs, before, steps), key=lambda one: one.replayed.total)
         if not low or here.replayed.total - low[0].replayed.total < LEAST_STEP * first:
             break
@@ -123,26 +129,22 @@ def _atom_at(target: ContendedRecord, base: int, offset: int | None) -> int | No
     return None
 
 
-def _steps(target: ContendedRecord, here: _Footing, sharing: Sharing, most: defaultdict[int, float]) -> list[Option]:
+def _steps(
+    target: ContendedRecord, here: _Footing, sharing: Sharing, parted: Mapping[int, float], most: Mapping[int, float]
+) -> list[Option]:
     """The steps from ``here`` that are worth a replay, one for each way to share lines.
 
-    ``most`` are the misses that each atom had by others under any of the layouts so far; those of ``here`` are added.
+    ``parted`` are the misses of each atom by others, ``most`` the most that it had under any of the layouts so far.
     """
-    parted = defaultdict[int, float](float)
-    for pair, count in sharing.items():
-        for atom in pair if len(pair) > 1 else ():
-            parted[atom] += count
-    if not parted:
-        return []
-    most.update((atom, max(count, most[atom])) for atom, count in parted.items())
-    hot = sorted(most, key=lambda atom: (-parted[atom], -most[atom], atom))[:MOST_TOLD_APART]
+    hot = sorted(most, key=lambda atom: (-parted.get(atom, 0.0), -most[atom], atom))[:MOST_TOLD_APART]
     now, whole = _neighbours(target, here.option, hot), sum(parted.values()) / 2
     alike: dict[tuple[Neighbours, int], list[Option]] = {}
     made = list(_arrangements(target, here.option.arrangement, hot[:MOST_PLACED]))
     for arrangement in made[:: -(-len(made) // MOST_PLACES) or 1]:
         option = price(target, arrangement)
         key = _neighbours(target, option, hot), option.size
-        if key != (now, here.option.size) and _may_be(target, option):
+        level = fits(target, option) and heavier(target, option) <= 0
+        if level and key != (now, here.option.size):
             alike.setdefault(key, []).append(option)
 
     def outlook(key: tuple[Neighbours, int]) -> float:
@@ -156,11 +158,6 @@ def _safest(target: ContendedRecord, alike: Sequence[Option]) -> Option:
     """Of options that share lines alike the one that exposes least; of many, some from front to back are looked at."""
     some = alike[:: -(-len(alike) // MOST_ALIKE)]
     return min(some, key=lambda one: exposure(target, one.starts, one.granule))
-
-
-def _may_be(target: ContendedRecord, option: Option) -> bool:
-    """Whether the layout is legal and takes no more memory."""
-    return fits(target, option) and heavier(target, option) <= 0
 
 
 def _arrangements(target: ContendedRecord, start: Arrangement, atoms: Sequence[int]) -> Iterator[Arrangement]:

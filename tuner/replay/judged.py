@@ -182,7 +182,8 @@ def _judged(answer: Suggestion, runs_of: RunsOf) -> Suggestion:
                 raise NotSimulated(runs.removesuffix("."))
             layout = runs.under_candidate(one)
             judgement = runs.judgement(layout)
-            around = bool(locks) and locks.isdisjoint(_moved(one))
+            moved = {name for move in one.moves for name in (move.member, move.partner, *move.members)}
+            around = bool(locks) and locks.isdisjoint(moved)
             found.append(Contender(replace(one, judgement=judgement, recommended=""), layout, around))
         except NotSimulated as refusal:
             untold.append(replace(one, judgement=replace(NOT_JUDGED, refusal=f"{refusal}.")))
@@ -204,12 +205,6 @@ def _climbed(answer: Suggestion, runs_of: RunsOf) -> Iterator[Candidate]:
             one = candidate(answer.finding, answer.target, option, runs.layouts)
             if one.after not in known:
                 yield one
-
-
-def _moved(candidate: Candidate) -> Iterator[str]:
-    """The members that change their place or alignment."""
-    for move in candidate.moves:
-        yield from filter(None, (move.member, move.partner, *move.members))
 
 
 def answered(answer: Suggestion, found: Sequence[Contender]) -> Suggestion:

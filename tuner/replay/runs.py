@@ -103,7 +103,7 @@ class RecordRuns:
         taken = self._runs[:most]
         for at, (replay, number) in enumerate(taken):
             here = replay.scenes[number]
-            plans = self._shifted(plan_of(here), here)
+            plans = in_all_phases(plan_of(here), here) if self.phases > 1 else (plan_of(here),)
             plans = plans[:: max(1, len(plans) // phases)]
             # Of many runs each has the objects in one phase.
             chosen = plans if len(taken) == 1 else (plans[at % len(plans)],)
@@ -121,9 +121,6 @@ class RecordRuns:
         Raises ``NotSimulated`` where an object cannot have it.
         """
         return self._under(lambda here: relaid(here, after, self.layouts), SKETCHED_RUNS, SKETCHED_PHASES)
-
-    def _shifted(self, plan: ReplayPlan, here: TraceScene) -> tuple[ReplayPlan, ...]:
-        return in_all_phases(plan, here) if self.phases > 1 else (plan,)
 
     def under_candidate(self, candidate: Candidate) -> ReplayedLayout:
         """All runs with the candidate's layout; raises ``NotSimulated``."""
