@@ -75,9 +75,9 @@ def _helpful(
 
 def _as_good(subject: ContendedRecord, one: Option, two: Option) -> bool:
     """Whether a single step already does what several do."""
-    cheaper = one.cost.here <= two.cost.here and one.cost.anywhere <= two.cost.anywhere
-    growth = [subject.grown(option.size, option.granule) for option in (one, two)]
-    return cheaper and one.size <= two.size and growth[0] <= growth[1]
+    if one.cost.here > two.cost.here or one.cost.anywhere > two.cost.anywhere or one.size > two.size:
+        return False
+    return subject.grown(one.size, one.granule) <= subject.grown(two.size, two.granule)
 
 
 def _single_steps(subject: ContendedRecord, start: Arrangement) -> Iterator[Arrangement]:
