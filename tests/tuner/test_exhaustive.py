@@ -26,9 +26,9 @@ from linesmith.analyzer.model import (
     SourceFacts,
 )
 from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
-from linesmith.tuner.packing.sequence import packed
 from linesmith.tuner.propose.arrangement import Arrangement, price
 from linesmith.tuner.propose.candidates import propose
+from linesmith.tuner.propose.packing import packed
 from linesmith.tuner.propose.search import options
 from linesmith.tuner.propose.subject import ContendedRecord, subject
 

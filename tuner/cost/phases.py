@@ -16,7 +16,6 @@ from math import gcd
 
 from linesmith.analyzer.base.errors import NotSimulated
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.layouts.gaps import ObjectStarts, phases
 from linesmith.analyzer.layouts.placement import round_up
 from linesmith.analyzer.model import (
@@ -41,7 +40,7 @@ from linesmith.analyzer.slab.allocation import (
     phase_counts,
 )
 from linesmith.analyzer.slab.starts import slab_places
-from linesmith.tuner.replay.scene import relocation
+from linesmith.tuner.replay.scene import containment_of, relocation
 
 # Shares are sums of fractions; what is nearer to nothing than this is nothing.
 _ROUNDING = 1e-12
@@ -225,12 +224,6 @@ class PhaseMixes:
         """The caches that put objects where their alignment does not allow it: they were not asked to keep to it."""
         slabs = self.slabs(granule, growth)
         return tuple(dict.fromkeys(one.cache.name for one in slabs if any(phase % granule for phase in _starts(one))))
-
-
-@lru_cache(maxsize=1)
-def containment_of(layouts: Layouts) -> Containment:
-    """Who holds whom, worked out once."""
-    return Containment(layouts)
 
 
 def _slabs_now(record: Layout, layouts: Layouts, kernel: Kernel) -> tuple[SlabPlace, ...]:

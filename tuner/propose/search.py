@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Strategy
-from linesmith.tuner.packing.sequence import packed
 from linesmith.tuner.propose.arrangement import (
     Arrangement,
     Option,
@@ -27,6 +26,7 @@ from linesmith.tuner.propose.arrangement import (
     swaps,
     unchanged,
 )
+from linesmith.tuner.propose.packing import packed
 from linesmith.tuner.propose.subject import ContendedRecord
 
 # Up to here every single move of every atom is tried; a larger record has its cold atoms moved only in between the hot

@@ -23,12 +23,11 @@ from linesmith.analyzer.sharing.triage import top_members
 from linesmith.tuner.constraints.facts import Premises
 from linesmith.tuner.cost.meetings import contended_on
 from linesmith.tuner.propose.candidates import MOST_CANDIDATES, Suggestion, candidate
-from linesmith.tuner.reconstruction.memory import sampled_scene
 from linesmith.tuner.reconstruction.reconstructed import reconstructed
 from linesmith.tuner.replay.climb import climbed
 from linesmith.tuner.replay.replayer import may_be_equal, open_trace
 from linesmith.tuner.replay.runs import RecordRuns, ReplayedLayout
-from linesmith.tuner.replay.scene import scene
+from linesmith.tuner.replay.scene import sampled_scene, scene
 
 # What each member that moves must save, as a share of what the best candidate saves.
 WORTH_A_MOVE = 0.06

@@ -21,8 +21,7 @@ from linesmith.tuner.propose.arrangement import Option, price, unchanged
 from linesmith.tuner.propose.candidates import candidate, propose
 from linesmith.tuner.propose.subject import ContendedRecord
 from linesmith.tuner.space.composition import Choice, composed
-from linesmith.tuner.space.dimensions import SearchDimension, assigned, dimensions
-from linesmith.tuner.space.hot_record import HotRecord, estimate, hot_records
+from linesmith.tuner.space.dimensions import HotRecord, SearchDimension, assigned, dimensions, estimate, hot_records
 
 # Points of a space, the illegal ones included.
 MOST_POINTS = 600
