@@ -52,8 +52,13 @@ def options(subject: ContendedRecord) -> tuple[Option, ...]:
     single = tuple(found.values())
     if any(option.cost.anywhere == 0 and subject.grown(option.size, option.granule) <= 0 for option in single):
         return single
+    # Of the single steps only those count that no other is as good as.
+    best: list[Option] = []
+    for option in single:
+        if not any(_as_good(subject, one, option) for one in best):
+            best = [*(one for one in best if not _as_good(subject, option, one)), option]
     for layout, option in _helpful(subject, _several_steps(subject, start)).items():
-        if not any(_as_good(subject, one, option) for one in single):
+        if not any(_as_good(subject, one, option) for one in best):
             found.setdefault(layout, option)
     for layout, option in _helpful(subject, packed(subject)).items():
         found.setdefault(layout, option)
