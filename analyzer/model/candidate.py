@@ -37,7 +37,6 @@ class Strategy(StrEnum):
     TWO_MOVES = "two moves"
     ISOLATE = "one member alone on its line"
     GROUP = "hot members together"
-    COLD_LAST = "cold members to the last line"
     PACKED = "packed anew"
     SEVERAL = "several moves"
 

@@ -3,8 +3,7 @@
 
 Single steps move, swap or align one atom. Changes of several steps move two hot atoms; or a group of hot atoms that do
 not disturb each other, such as a lock and what it protects, since each of them moved alone leaves the rest where it
-disturbs; or give a written member a line of its own. That costs padding up to the next line, unless cold members fill
-the rest of it. The packing solver adds orders of any number of moves.
+disturbs; or give a written member a line of its own. The packing solver adds orders of any number of moves.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Strategy
+from linesmith.analyzer.model import Strategy
 from linesmith.tuner.propose.arrangement import (
     Arrangement,
     Option,
@@ -38,8 +37,6 @@ BEAM = 12
 MOST_TOGETHER = 4
 # What of its own contention an atom may have with the others of its group.
 HARMLESS = 0.3
-# Cold members that are moved to make a line of their own for one that is written.
-MOST_COLD = 4
 
 
 def options(subject: ContendedRecord) -> tuple[Option, ...]:
@@ -101,7 +98,6 @@ def _several_steps(subject: ContendedRecord, start: Arrangement) -> Iterator[Arr
     written = [atom for atom in subject.hot if atom in owners]
     yield from _two_moves(subject, start)
     yield from _grouped(subject, start)
-    yield from _among_cold(subject, start, written)
     yield from _isolated(subject, start, written)
 
 
@@ -149,68 +145,9 @@ def _isolated(subject: ContendedRecord, start: Arrangement, atoms: Iterable[int]
     """Each of ``atoms`` alone on a line, wherever it may be: what is behind it begins the next line."""
     for atom in atoms if subject.may_resize else ():
         for place in subject.freedom.places(atom):
-            alone = _beginning(subject, placed(subject, start, atom, place), atom)
+            there = placed(subject, start, atom, place)
+            alone = None if there is None else aligned(subject, there, atom)
             if alone is not None and alone.order[-1] != atom:
                 alone = aligned(subject, alone, alone.order[alone.order.index(atom) + 1])
             if alone is not None:
                 yield replace(alone, purpose=Strategy.ISOLATE)
-
-
-def _beginning(subject: ContendedRecord, start: Arrangement | None, atom: int) -> Arrangement | None:
-    """``start`` with ``atom`` at the beginning of a line."""
-    return aligned(subject, start, atom) if start is not None else None
-
-
-def _among_cold(subject: ContendedRecord, start: Arrangement, atoms: Iterable[int]) -> Iterator[Arrangement]:
-    """Each of ``atoms`` as far back as it may, with cold ones before it, or behind it on a line that it begins.
-
-    Cold are those without samples that have a name to move them by; the last of the declaration are taken first, since
-    what most code uses stands early.
-    """
-    hot = {subject.owners[spot.member] for spot in subject.heat.spots}
-    sizes = [sum(one.size for one in part.members if one.bit_size is None) for part in subject.parts]
-    cold = [
-        atom for atom in reversed(range(len(sizes))) if atom not in hot and sizes[atom] and subject.parts[atom].name
-    ]
-    for atom in atoms:
-        # At the beginning of a line, where all behind it are cold already.
-        for place in subject.freedom.places(atom) if subject.may_resize else ():
-            now = _beginning(subject, placed(subject, start, atom, place), atom)
-            if now is not None and set(now.order[place + 1 :]) <= set(cold):
-                yield replace(now, purpose=Strategy.COLD_LAST)
-        last = subject.freedom.places(atom)[-1]
-        behind = placed(subject, start, atom, last)
-        if behind is None:
-            continue
-        for fillers in _fillers([one for one in cold if subject.freedom.places(one)[-1] == last], sizes):
-            for filled in (_before(subject, behind, atom, fillers), _after(subject, behind, atom, fillers)):
-                if filled is not None:
-                    yield replace(filled, purpose=Strategy.COLD_LAST)
-
-
-def _fillers(cold: Sequence[int], sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """The one that fills a line by itself with the least bytes; the last few of the declaration; the largest few."""
-    long = [atom for atom in cold if sizes[atom] >= CACHE_LINE_BYTES - 8]
-    if long:
-        yield (min(long, key=lambda atom: sizes[atom]),)
-    for count in range(1, min(MOST_COLD, len(cold)) + 1):
-        yield tuple(reversed(cold[:count]))
-    large = sorted(cold, key=lambda atom: -sizes[atom])
-    for count in range(2, min(MOST_COLD, len(cold)) + 1):
-        yield tuple(sorted(large[:count]))
-
-
-def _before(subject: ContendedRecord, start: Arrangement, atom: int, cold: Sequence[int]) -> Arrangement | None:
-    """The cold ones between ``atom`` and all others."""
-    now: Arrangement | None = start
-    for one in cold:
-        now = now and placed(subject, now, one, now.order.index(atom) - (now.order.index(one) < now.order.index(atom)))
-    return now
-
-
-def _after(subject: ContendedRecord, start: Arrangement, atom: int, cold: Sequence[int]) -> Arrangement | None:
-    """``atom`` at the beginning of a line, the cold ones behind it on that line."""
-    now = _beginning(subject, start, atom) if subject.may_resize else None
-    for one in cold:
-        now = now and placed(subject, now, one, subject.freedom.places(one)[-1])
-    return now
