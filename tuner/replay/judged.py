@@ -96,9 +96,13 @@ def sampled(
     Those of which nothing is recommended anyway are left out: a reconstruction takes seconds.
     """
     found: dict[int, RecordRuns | str] = {}
+    # An anonymous struct has the runs of the record around it, of which several may have answers.
+    runs: dict[int, RecordRuns | str] = {}
     for answer in (one for one in answers if one.candidates and not one.withheld):
-        runs = _reconstructed(answer.finding, findings, profile, layouts, premises)
-        found.update(dict.fromkeys((one.before.id for one in answer.candidates), runs))
+        outer = answer.finding.objects[0].layout or 0
+        if outer not in runs:
+            runs[outer] = _reconstructed(answer.finding, findings, profile, layouts, premises)
+        found.update(dict.fromkeys((one.before.id for one in answer.candidates), runs[outer]))
     return found
 
 
@@ -106,7 +110,7 @@ def _reconstructed(
     finding: Finding, findings: Sequence[Finding], profile: Profile, layouts: Layouts, premises: Premises
 ) -> RecordRuns | str:
     layout = finding.objects[0].layout or 0
-    others = [one for one in findings if one is not finding and one.objects and one.objects[0].layout == layout]
+    others = [one for one in findings if one.rank != finding.rank and one.objects and one.objects[0].layout == layout]
     lines = (finding, *(one for one in others if one.objects[0].outcome in KNOWN))
     here = sampled_scene(lines, layouts.by_id(layout), layouts, premises.kernel, profile.areas)
     draws = reconstructed(lines, profile, layouts, premises.accesses, here)
