@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.attribution.lock import has_lock, is_lock
@@ -33,22 +33,6 @@ ONE_EACH = "Whether each {outer} has a {inner} of its own, and as long as it liv
 
 
 @dataclass(frozen=True, slots=True)
-class PulledIn:
-    """``before`` with ``member``, a pointer to ``target``, replaced by the object: ``after``.
-
-    ``beside`` are the members that share a line with it, ``moved`` those that moved behind it.
-    """
-
-    before: Layout
-    target: Layout
-    member: str
-    after: Layout
-    size: int
-    beside: tuple[str, ...]
-    moved: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Pulling:
     """What is asked: the pointer ``member`` of a record; its target shrunk to ``size`` bytes; ``alignment`` in bytes.
 
@@ -68,13 +52,15 @@ def pulled_in(layout: Layout, layouts: Layouts, home: Allocation, wish: Pulling)
     """
     target = _target_of(layout, wish.member, layouts)
     last = _may_be_last(layout, layouts)
-    yield _advice(_in_place(layout, target, replace(wish, size=None), last), home, wish)
+    plain = replace(wish, size=None, cold=())
+    yield _advice(layout, target, plain, _in_place(layout, target, plain, last), home)
     small = wish.size if wish.size is not None else SMALL_LOCK if is_lock(target.name) else None
-    smaller = replace(wish, size=small)
+    smaller = replace(plain, size=small)
     if small is not None and small < target.size:
-        yield _advice(_in_place(layout, target, smaller, last), home, wish)
+        yield _advice(layout, target, smaller, _in_place(layout, target, smaller, last), home)
     if wish.cold:
-        yield _advice(_with_cold_behind(layout, target, smaller, last), home, wish)
+        asked = replace(smaller, cold=wish.cold)
+        yield _advice(layout, target, asked, _with_cold_behind(layout, target, asked, last), home)
 
 
 def _target_of(layout: Layout, member: str, layouts: Layouts) -> Layout:
@@ -103,30 +89,22 @@ def _pulled(layout: Layout, target: Layout, wish: Pulling) -> tuple[Layout, int]
     return with_member(whole, position, inside), position
 
 
-def _in_place(layout: Layout, target: Layout, wish: Pulling, last: frozenset[int]) -> PulledIn:
+def _in_place(layout: Layout, target: Layout, wish: Pulling, last: frozenset[int]) -> Layout:
     """The object where its pointer is, or behind all others if it may go there: whichever makes the record smaller."""
     here, position = _pulled(layout, target, wish)
     ways = (here, behind(here, position, ())) if position in last else (here,)
-    smallest = min(ways, key=lambda one: (one.size, len(tuple(_beside(one, wish.member)))))
-    return _embedding(layout, target, wish, smallest, ())
+    return min(ways, key=lambda one: (one.size, len(tuple(_beside(one, wish.member)))))
 
 
-def _with_cold_behind(layout: Layout, target: Layout, wish: Pulling, last: frozenset[int]) -> PulledIn:
+def _with_cold_behind(layout: Layout, target: Layout, wish: Pulling, last: frozenset[int]) -> Layout:
     """The object on the last line, with all cold members behind it.
 
     Raises ``StructureRefused`` when one of them may not follow all others.
     """
     here, position = _pulled(layout, target, wish)
-    cold = [at(layout, name) for name in wish.cold]
     if refused := [name for name in (wish.member, *wish.cold) if at(layout, name) not in last]:
         raise StructureRefused(f"{', '.join(refused)} may not move to the end of {layout.title}")
-    names = tuple(layout.members[place].name for place in sorted(cold))
-    return _embedding(layout, target, wish, behind(here, position, cold), names)
-
-
-def _embedding(layout: Layout, target: Layout, wish: Pulling, after: Layout, moved: Sequence[str]) -> PulledIn:
-    size = wish.size if wish.size is not None else target.size
-    return PulledIn(layout, target, wish.member, after, size, tuple(_beside(after, wish.member)), tuple(moved))
+    return behind(here, position, [at(layout, name) for name in wish.cold])
 
 
 def _beside(layout: Layout, name: str) -> Iterator[str]:
@@ -139,49 +117,42 @@ def _beside(layout: Layout, name: str) -> Iterator[str]:
             yield member.name or "an anonymous member"
 
 
-def _advice(one: PulledIn, home: Allocation, wish: Pulling) -> StructuralAdvice:
+def _advice(layout: Layout, target: Layout, wish: Pulling, after: Layout, home: Allocation) -> StructuralAdvice:
+    cold = sorted(wish.cold, key=lambda name: at(layout, name))
+    size = wish.size if wish.size is not None else target.size
+    smaller = f" with {size} bytes" if size != target.size else ""
+    moved = f", {', '.join(cold)} behind it" if cold else ""
+    what = f"{target.title} becomes the member {wish.member} of {layout.title}{smaller}"
+    sizes = f"{layout.size} + {target.size} -> {after.size} bytes"
     return StructuralAdvice(
         StructureKind.PULL_IN,
-        one.before.name,
-        (one.member, *one.moved),
-        _sentence(one, wish),
-        before=(one.before, one.target),
-        after=(one.after,),
-        memory_before=(*home.now(one.before), *home.of_another(one.target)),
-        memory_after=home.then(one.after),
-        notes=tuple(_notes(one, home, wish)),
+        layout.name,
+        (wish.member, *cold),
+        f"{what}, aligned to {wish.alignment} bytes{moved}: {sizes}",
+        before=(layout, target),
+        after=(after,),
+        memory_before=(*home.now(layout), *home.of_another(target)),
+        memory_after=home.then(after),
+        notes=tuple(_notes(layout, target, wish, after, home)),
     )
 
 
-def _sentence(one: PulledIn, wish: Pulling) -> str:
-    smaller = f" with {one.size} bytes" if one.size != one.target.size else ""
-    cold = f", {', '.join(one.moved)} behind it" if one.moved else ""
-    sizes = f"{one.before.size} + {one.target.size} -> {one.after.size} bytes"
-    what = f"{one.target.title} becomes the member {one.member} of {one.before.title}{smaller}"
-    return f"{what}, aligned to {wish.alignment} bytes{cold}: {sizes}"
-
-
-def _notes(one: PulledIn, home: Allocation, wish: Pulling) -> Iterator[str]:
-    if one.beside:
-        yield f"On a line with {one.member}, where objects begin with a line: {', '.join(one.beside)}."
+def _notes(layout: Layout, target: Layout, wish: Pulling, after: Layout, home: Allocation) -> Iterator[str]:
+    """Who lies beside the object, whether the cache keeps its alignment, and how much of the answer is assumed."""
+    if beside := ", ".join(_beside(after, wish.member)):
+        yield f"On a line with {wish.member}, where objects begin with a line: {beside}."
     else:
-        yield f"{one.member} has its line to itself where objects begin with a line."
-    if one.size != one.target.size:
-        yield f"What does the work of {one.target.title} in {one.size} bytes is to be written first."
-    yield from _alignment(one, home, wish)
-    yield ONE_EACH.format(outer=one.before.name, inner=one.target.name)
-
-
-def _alignment(one: PulledIn, home: Allocation, wish: Pulling) -> Iterator[str]:
-    """Whether the cache keeps the alignment, and how much of the answer is assumed."""
-    cache = home.changed(one.after)
+        yield f"{wish.member} has its line to itself where objects begin with a line."
+    if wish.size is not None and wish.size != target.size:
+        yield f"What does the work of {target.title} in {wish.size} bytes is to be written first."
+    cache = home.changed(after)
     if cache is None:
         yield f"Holds where objects are allocated at multiples of {wish.alignment} bytes."
-        return
-    if cache.geometry.alignment % wish.alignment:
+    elif cache.geometry.alignment % wish.alignment:
         yield f"The cache aligns its objects to {cache.geometry.alignment} bytes: create it with SLAB_HWCACHE_ALIGN."
-    if cache.basis is SlabBasis.ASSUMED:
+    if cache is not None and cache.basis is SlabBasis.ASSUMED:
         yield f"The cache is assumed: {cache.reason}."
+    yield ONE_EACH.format(outer=layout.name, inner=target.name)
 
 
 def pulling_in(case: Case) -> Iterator[StructuralAdvice]:
