@@ -30,7 +30,7 @@ from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
 from linesmith.tuner.replay.judged import traced
 from linesmith.tuner.replay.plan import ShardBy, Sharding, aligned, unchanged
 from linesmith.tuner.replay.runs import RecordRuns, ReplayedLayout
-from linesmith.tuner.structure.case import AdvicePremises, Case, case_of, ground
+from linesmith.tuner.structure.case import AdvicePremises, Case, case_of
 from linesmith.tuner.structure.embedding import pulling_in
 from linesmith.tuner.structure.locks import counting_apart, sharding, shrinking
 from linesmith.tuner.structure.readers import pushing_out, reading_first
@@ -73,7 +73,7 @@ def advise(
     """
     known: set[tuple[StructureKind, str, tuple[str, ...]]] = set()
     answers = []
-    base = ground(layouts, premises, accesses)
+    base = AdvicePremises(layouts, premises, accesses)
     for finding in found:
         others = [one for one in found if one is not finding]
         fresh = [one for one in _ruled(finding, others, base) if (one.kind, one.type, one.members) not in known]
