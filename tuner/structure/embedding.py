@@ -173,7 +173,7 @@ def pulling_in(case: Case) -> Iterator[StructuralAdvice]:
         if (" of the " in it.victim.member) != (" of the " in it.writer.member)
     )
     # The only record with a member that points to such an object, and that member.
-    found = case.ground.pointers.get(case.layout.name, ())
+    found = case.ground.pointers.get(case.layout.name, [])
     names = {(record.name, member) for record, member in found if record.name != case.layout.name}
     owner = found[0] if len(names) == 1 and found[0][0].name else None
     if between < LEAST_BETWEEN or owner is None or _shared(case.layout, case.ground.layouts):
