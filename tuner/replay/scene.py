@@ -11,12 +11,14 @@ lines show. One slab of the cache that holds them stands for all, or the variabl
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 from operator import attrgetter
 
+from linesmith.analyzer.attribution.line_members import KNOWN
 from linesmith.analyzer.attribution.votes import record_of
 from linesmith.analyzer.base.errors import NotSimulated
 from linesmith.analyzer.layouts.alignment import record_alignment, with_inferred_alignment
@@ -32,6 +34,7 @@ from linesmith.analyzer.model import (
     Member,
     ObjectArea,
     ObjectKind,
+    Profile,
     RecordKind,
     SlabPlace,
 )
@@ -312,13 +315,35 @@ def sampled_scene(
     """
     if areas:
         known = [area for kind in scene(record, areas, layouts).kinds for area in kind.areas]
-        heap = [one for one in findings if not any(area.address <= _own_address(one) < area.end for area in known)]
-        return scene(record, (*areas, *_separate(heap, layouts)), layouts)
+        return scene(record, (*areas, *_separate(_outside(known, findings), layouts)), layouts)
     objects = [finding.objects[0] for finding in findings]
     if kernel is None or all(_fixed(one) for one in objects):
         return scene(record, _separate(findings, layouts), layouts)
     outer = layouts.by_id(objects[0].layout or 0)
     return scene(record, (_slab(outer, objects, layouts, kernel),), layouts)
+
+
+def with_found_objects(profile: Profile, findings: Sequence[Finding], layouts: Layouts) -> Profile:
+    """The profile with the objects that its findings identified by the code, as ``areas``: those of a program's heap.
+
+    A snapshot knows the objects of a kernel, debug information the variables, and nothing but the code those of a heap.
+    """
+    own = [one for one in findings if one.address is not None and one.objects and one.objects[0].outcome in KNOWN]
+    containment = containment_of(layouts)
+    known = [area for area in profile.areas if record_of(area, containment) is not None]
+    return replace(profile, areas=(*profile.areas, *_separate(_outside(known, own), layouts)))
+
+
+def _outside(areas: Sequence[ObjectArea], findings: Sequence[Finding]) -> list[Finding]:
+    """The findings whose object begins in none of the ``areas``."""
+    by_address = sorted(areas, key=lambda area: area.address)
+    starts = [area.address for area in by_address]
+
+    def lies_in(address: int) -> bool:
+        before = bisect_right(starts, address)
+        return before > 0 and address < by_address[before - 1].end
+
+    return [one for one in findings if not lies_in(_own_address(one))]
 
 
 def addresses(findings: Sequence[Finding], here: TraceScene, layouts: Layouts) -> tuple[int, ...]:
