@@ -231,6 +231,11 @@ def _without_overlaps(lines: Sequence[CacheLine], found: Sequence[Objects], know
         for one in found[at]:
             rival = None if one.origin else claimed.rival(one, line)
             if rival is not None:
+                (part,) = as_nested_records((one,), line, known.containment)
+                if part.layout != one.layout and claimed.rival(part, line) is None:
+                    claimed.add(part, line)
+                    settled[at].append(part)
+                    continue
                 whole = known.reaching(rival, line)
                 reason = f"it may be {one.type}, but would overlap an object already identified, on a line close by"
                 doubted = replace(one, outcome=Outcome.CANNOT_TELL, reason=reason)

@@ -114,7 +114,6 @@ def _from_profile(found: Explanation, basis: PremiseOptions) -> TypeIntent:
     from linesmith.analyzer.cli.suggest import offered
     from linesmith.analyzer.intent.entry import Grounds, entry, separated_by
     from linesmith.analyzer.model import MemberGroup, MoveKind
-    from linesmith.patches.message.paragraphs import move_clause
 
     known = basis.premises(Path(found.reading.identity.path), found.reading)
     known = premises.in_found_caches(known, found)
@@ -133,7 +132,7 @@ def _from_profile(found: Explanation, basis: PremiseOptions) -> TypeIntent:
         groups=tuple(
             MemberGroup(move.member, move.members) for move in moves if move.kind is MoveKind.GROUP and move.members
         ),
-        change=_change([move_clause(move) for move in moves]),
+        change=_change([move.clause for move in moves]),
         kernel=known.kernel,
         nominal=any(line.nominal for line in found.profile.lines),
     )

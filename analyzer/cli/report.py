@@ -313,7 +313,7 @@ def _line_change(variant: ChangedVariant, seen: Explanation, old: Layout, new: L
     from linesmith.analyzer.sharing.analysis import quiet_lines
     from linesmith.tuner.constraints.facts import Premises
     from linesmith.tuner.propose.notes import as_built
-    from linesmith.tuner.space.hot_record import hot_records
+    from linesmith.tuner.space.dimensions import hot_records
 
     layouts, kernel = variant.before.layouts, _kernel(variant.before)
     kernel = kernel and with_found_caches(kernel, seen.profile, layouts)

@@ -37,7 +37,6 @@ class Strategy(StrEnum):
     TWO_MOVES = "two moves"
     ISOLATE = "one member alone on its line"
     GROUP = "hot members together"
-    COLD_LAST = "cold members to the last line"
     PACKED = "packed anew"
     SEVERAL = "several moves"
 
@@ -48,15 +47,6 @@ class Churn:
 
     members: int
     lines: int
-
-
-@dataclass(frozen=True, slots=True)
-class Optimality:
-    """How good a packing is: its ``cost``, a ``bound`` that no legal packing is below, and whether both are equal."""
-
-    cost: float
-    bound: float
-    proven: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +66,20 @@ class Move:
     align: int | None = None
     members: tuple[str, ...] = ()
 
+    @property
+    def clause(self) -> str:
+        """The move as an imperative clause."""
+        if self.kind is MoveKind.ALIGN:
+            return f"align {self.member} to {self.align} bytes"
+        if self.kind is MoveKind.PAD:
+            return f"put padding in front of {self.partner}, which then begins at a multiple of {self.align} bytes"
+        if self.kind is MoveKind.GROUP:
+            return f"mark {', '.join(self.members)} as the group {self.member}"
+        if self.kind is MoveKind.SWAP:
+            return f"swap {self.member} and {self.partner}"
+        whole = f" (with {', '.join(self.members[1:])})" if len(self.members) > 1 else ""
+        return f"move {self.member}{whole} {f'after {self.after}' if self.after else 'to the front'}"
+
 
 @dataclass(frozen=True, slots=True)
 class Residual(MemberPair):
@@ -94,7 +98,7 @@ class Candidate:
     ``memory`` is what objects cost in their slabs before and after, ``judgement`` what the change does to misses;
     ``recommended`` is the reason why this one is, empty for all others. ``doubt`` is a sentence, the first of
     ``notes``, where the record may not be there, and ``split`` one of them on members that come to lie on two lines.
-    ``optimality`` is of a packing. ``proofs`` hold every place where objects are known to lie, and every start.
+    ``proofs`` hold every place where objects are known to lie, and every start.
     ``holders`` are the records around it that get another size, the costliest first. ``granules`` are the bytes
     between the places at which objects start before and after, ``None`` where only the record's alignment tells, and
     ``firsts`` the first of these places in a pair of lines, where objects are variables: of one there is one place. The
@@ -114,7 +118,6 @@ class Candidate:
     judgement: Judgement = NOT_JUDGED
     churn: Churn = Churn(0, 0)
     proofs: tuple[PhaseProof, ...] = ()
-    optimality: Optimality | None = None
     recommended: str = ""
     doubt: str = ""
     holders: tuple[HolderChange, ...] = ()
@@ -207,7 +210,6 @@ class StructureKind(StrEnum):
     PUSH_OUT = "push out"
     SHRINK = "shrink"
     READ_FIRST = "read before write"
-    READ_COPY = "read-mostly copy"
     COUNT_APART = "count per CPU"
 
 

@@ -49,7 +49,6 @@ def short_advice(one: StructuralAdvice, *, program: bool) -> str:
         StructureKind.PUSH_OUT: f"put {names} into an object of its own",
         StructureKind.SHRINK: f"make {first} smaller",
         StructureKind.READ_FIRST: f"read {names} before writing",
-        StructureKind.READ_COPY: f"give each node a copy of {names}",
         StructureKind.COUNT_APART: counters if program else f"count {names} per CPU",
     }[one.kind]
 

@@ -203,7 +203,7 @@ def _candidate_json(one: Numbered) -> Json:
         "judgement": _judgement_json(candidate.judgement),
         "memory_before": candidate.memory[0],
         "memory_after": candidate.memory[1],
-        **fields_of(candidate, "churn", "proofs", "optimality", "holders"),
+        **fields_of(candidate, "churn", "proofs", "holders"),
         "granules": candidate.steps,
         **fields_of(candidate, "firsts", "loose"),
         "steps": [

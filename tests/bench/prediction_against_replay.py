@@ -33,11 +33,11 @@ from linesmith.analyzer.sharing.analysis import Explanation
 from linesmith.analyzer.slab.allocation import Kernel
 from linesmith.tuner.constraints.facts import Premises
 from linesmith.tuner.propose.candidates import Suggestion
-from linesmith.tuner.reconstruction.memory import sampled_scene
-from linesmith.tuner.reconstruction.reconstructed import reconstructed, widened
+from linesmith.tuner.reconstruction.reconstructed import reconstructed
 from linesmith.tuner.replay.plan import ReplayPlan, in_all_phases, relaid, unchanged
 from linesmith.tuner.replay.replayer import Replay, open_trace
-from linesmith.tuner.replay.scene import scene
+from linesmith.tuner.replay.runs import widened
+from linesmith.tuner.replay.scene import sampled_scene, scene
 
 # Changes smaller than this have no sign worth asking for.
 SIGN_FROM = 0.02

@@ -45,6 +45,7 @@ def indexed(vmlinux: Path, kept: Keeper) -> Iterator[Path]:
 
 
 @pytest.mark.real
+@pytest.mark.study
 def test_what_people_did_or_as_good_is_among_the_candidates(indexed: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main([str(indexed), "--case", "dentry_d_lockref", "--details"])
     row = next(row for row in capsys.readouterr().out.splitlines() if row.startswith("| dentry_d_lockref |"))

@@ -23,11 +23,11 @@ from linesmith.analyzer.model import (
     Profile,
     Recording,
 )
-from linesmith.tuner.reconstruction.memory import sampled_scene
-from linesmith.tuner.reconstruction.reconstructed import reconstructed, widened
+from linesmith.tuner.reconstruction.reconstructed import reconstructed
 from linesmith.tuner.replay.plan import plan_for, unchanged
 from linesmith.tuner.replay.replayer import MadeRun, Replay, RunStep, RunTask, TurnPart
-from linesmith.tuner.replay.scene import TraceScene
+from linesmith.tuner.replay.runs import widened
+from linesmith.tuner.replay.scene import TraceScene, sampled_scene
 
 # count at 0, limit at 8, cold behind them
 POOL = struct("pool", scalar("count"), scalar("limit"), scalar("cold", 112, dimensions=(14,)))

@@ -14,8 +14,7 @@ from replay.traces import Step, turns, write_trace
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.store import build
 from linesmith.analyzer.model import Gain, Layout, ObjectArea, ObjectKind, Profile, StructuralAdvice, StructureKind
-from linesmith.tuner.structure.advise import AdvisedFinding
-from linesmith.tuner.structure.replayed import with_gains
+from linesmith.tuner.structure.advise import AdvisedFinding, with_gains
 
 MAPPING = struct("mapping", scalar("host"), scalar("lock"), scalar("tree"), scalar("rest", 40))
 START = 0xFFFF888000100000

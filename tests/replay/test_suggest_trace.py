@@ -100,21 +100,29 @@ def test_a_candidate_that_the_replay_finds_useless_is_told(example: Path, tmp_pa
             "the trace has no access to any of the 1 objects that are or hold a struct",
         ),
         (
-            *(CONFLICT, 0, "no-areas.json"),
-            "the profile knows no object that is or holds a struct session_index, so nothing",
-        ),
-        (
             *(CONFLICT, 50, "profile.json"),
             "but the trace was full before the end: the last 20.0% of its accesses are missing",
         ),
     ],
-    ids=("no such objects", "unknown objects", "full"),
+    ids=("no such objects", "full"),
 )
 def test_what_a_trace_cannot_tell_is_said(
     example: Path, tmp_path: Path, steps: list[Step], dropped: int, profile: str, sentence: str
 ) -> None:
     said = text_of(example, *trace(tmp_path, steps, dropped=dropped), "--full", profile=profile)
     assert sentence in " ".join(said.split())
+
+
+def test_an_object_that_only_the_code_identifies_is_replayed_like_one_that_the_profile_knows(
+    example: Path, tmp_path: Path
+) -> None:
+    words = trace(tmp_path, CONFLICT)
+    known, identified = (
+        json.loads(text_of(example, *words, "--format", "json", profile=one))["candidates"][0]["judgement"]
+        for one in ("profile.json", "no-areas.json")
+    )
+    assert known["before"] > known["after"]
+    assert identified == known
 
 
 @pytest.fixture

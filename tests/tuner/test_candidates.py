@@ -80,14 +80,6 @@ def test_the_lock_of_the_mapping_tree_goes_behind_everything_else() -> None:
 def test_what_a_candidate_leaves_is_told() -> None:
     notes = contended_address_space()[0].notes
     assert "i_mmap_rwsem is a lock and stays in one piece: waiting for it does not become shorter." in notes
-    assert "3,000 of the line's 3,700 contended samples have other causes and stay." in notes
-    line = locked(3700)
-    pair = ConflictPair("i_mmap", "i_mmap_rwsem", "i_mmap_rwsem", 3699)
-    one = propose(replace(line, simulated="8 CPUs", triage=replace(line.triage, pairs=(pair,))), LAYOUTS)[0]
-    assert "1 of the line's 3,700 contended accesses has another cause and stays." in one.notes
-    more = propose(replace(locked(6084), contended=9520), LAYOUTS)[0].notes
-    unknown = "3,436 of the line's 9,520 contended samples are of no known member; what becomes of them is not known."
-    assert [note for note in more if "of the line's" in note] == [unknown]
 
 
 def test_a_member_that_comes_to_lie_on_two_lines_is_told() -> None:

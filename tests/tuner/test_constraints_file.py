@@ -52,7 +52,6 @@ def test_each_kind_of_fact_has_its_word(tmp_path: Path) -> None:
         'last = "b"': (FactKind.LAST, "b"),
         'wall = "b"': (FactKind.WALL, "b"),
         "randomized = true": (FactKind.RANDOMIZED,),
-        'randomized = ["a"]': (FactKind.RANDOMIZED, "a"),
         'size = "now"': (FactKind.SIZE,),
         'size = "page"': (FactKind.PAGE,),
         'size = "slab"': (FactKind.SLAB,),
@@ -70,20 +69,15 @@ ONE_FACT = f"a table holds one fact, one of {KINDS}"
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (
-            'ofset = ["a"]',
-            f"there is no `ofset` (did you mean offset?); a fact may have {KINDS}, bytes, reason, place",
-        ),
+        ('ofset = ["a"]', "Object contains unknown field `ofset`"),
         ('reason = "because"', f" has nothing; {ONE_FACT}"),
         ('first = "a"\nsize = 8', f" has `first` and `size`; {ONE_FACT}"),
-        ("offset = 3", "`offset` is a list of members' names, not 3"),
+        ("offset = 3", "Expected `str | array | null`, got `int` - at `$.offset`"),
         ('range = ["a"]', "`range` names 1 members, at least 2 are needed"),
-        ('apart = ["a", "b"]\nbytes = 0', "`bytes` is a number of bytes above 0, not 0"),
+        ('apart = ["a", "b"]\nbytes = 0', "Expected `int` >= 1 - at `$.bytes`"),
         ('first = "a"\nbytes = 64', "`bytes` is the line that members are `apart` on; `first` has none"),
-        ('size = "small"', '`size` is a number of bytes, "now", "page" or "slab", not \'small\''),
-        ("size = 8\nbytes = 8", "`bytes` has no effect with `size`"),
-        ("size = true", "`size` is a number of bytes above 0, not True"),
-        ('first = "a"\nreason = 3', "`reason` is one line of text, not 3"),
+        ('size = "small"', "Invalid enum value 'small' - at `$.size`"),
+        ("size = 8\nbytes = 8", "`bytes` is the line that members are `apart` on; `size` has none"),
     ],
 )
 def test_what_is_no_fact_is_told_with_its_place(tmp_path: Path, line: str, message: str) -> None:

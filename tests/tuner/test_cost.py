@@ -9,7 +9,6 @@ import pytest
 from hand_made import finding, held, hot, meeting, scalar, struct, table
 
 from linesmith.analyzer.base.errors import NothingToSuggest
-from linesmith.analyzer.layouts.gaps import ObjectStarts
 from linesmith.analyzer.model import (
     AccessCounts,
     ConflictPair,
@@ -17,12 +16,9 @@ from linesmith.analyzer.model import (
     FunctionCounts,
     Layout,
     MemberAccesses,
-    PlacePhases,
     TypeAccesses,
 )
-from linesmith.tuner.cost.heat import interest
-from linesmith.tuner.cost.meetings import cost, hot_lines, hot_neighbours
-from linesmith.tuner.cost.phases import phase_mix
+from linesmith.tuner.cost.meetings import cost, interest
 from linesmith.tuner.propose.subject import ContendedRecord, subject
 
 
@@ -56,13 +52,6 @@ def test_the_phases_that_count() -> None:
     assert apart(48, phase=16).heat.phase is None, "a phase in which the pair does not meet is not believed"
 
 
-def test_lines_of_hot_members_are_counted_in_the_phase_given() -> None:
-    found = apart(48)
-    one_phase = [phase_mix([PlacePhases("", 64, ((phase, 1.0),))]) for phase in (0, 8)]
-    assert [hot_lines(found.heat, found.starts, mix) for mix in one_phase] == [1, 2]
-    assert hot_lines(found.heat, found.starts, found.heat.mix(8)) == 15 / 8
-
-
 def test_what_is_hot_and_by_how_much() -> None:
     three = members(a=8, b=8, c=8)
     seen = [hot("a", 0, 8, reads=60, writes=5), hot("b", 8, 8, reads=40, writes=5), hot("c", 16, 8, writes=5)]
@@ -85,7 +74,6 @@ def test_members_hot_on_another_line_are_possible_contacts() -> None:
     found = target(layout, None, finding(layout, [hot("other", 136, 8, reads=7)]))
     possible = [contact for contact in found.heat.contacts if not contact.sampled]
     assert [(one.first.name, one.second.name, one.writer) for one in possible] == [("writer", "other", "writer")]
-    assert hot_neighbours(found.heat, found.starts, ObjectStarts(8)) == 1
 
 
 def test_damaged_debug_information_in_which_a_struct_holds_itself_is_refused() -> None:

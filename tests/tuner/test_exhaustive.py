@@ -26,10 +26,10 @@ from linesmith.analyzer.model import (
     SourceFacts,
 )
 from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
-from linesmith.tuner.packing.solve import packed
-from linesmith.tuner.propose.arrangement import Arrangement
+from linesmith.tuner.propose.arrangement import Arrangement, price
 from linesmith.tuner.propose.candidates import propose
-from linesmith.tuner.propose.search import options, price
+from linesmith.tuner.propose.packing import packed
+from linesmith.tuner.propose.search import options
 from linesmith.tuner.propose.subject import ContendedRecord, subject
 
 SAMPLES = 100
@@ -158,31 +158,18 @@ def test_the_last_answer_is_the_cheapest_of_all_orders(case: Case, bound: bool) 
     if not answers:
         assert total(target, Arrangement(present)) == pytest.approx(cheapest, abs=1e-6)
         return
-    assert answers[-1].optimality
-    assert answers[-1].optimality.proven
     assert total(target, answers[-1]) == pytest.approx(cheapest, abs=1e-6)
     efforts = [len(answer.moved) for answer in answers]
     assert efforts == sorted(set(efforts)), "one more move only where it saves something"
 
 
-CROWD = struct("s", *(scalar(f"m{number}") for number in range(24)))
-
-
-def crowded() -> ContendedRecord:
-    """Sixteen members without a hole between them of which each disturbs the next, the last ones most."""
-    seen = [hot(f"m{number}", 8 * number, 8, 100, 100) for number in range(4, 20)]
-    pairs = [ConflictPair(f"m{at}", f"m{at + 1}", f"m{at}", 10 * at) for at in range(4, 19)]
-    return subject(finding(CROWD, seen, pairs), table(CROWD))
-
-
-def test_what_is_not_proven_has_a_bound_and_the_same_record_has_the_same_answer() -> None:
-    target = crowded()
-    answers = packed(target, work=1000)
-    assert answers == packed(target, work=1000)
-    last = answers[-1].optimality
-    assert last
-    assert not last.proven
-    assert last.bound < last.cost == pytest.approx(total(target, answers[-1]))
+def test_the_pair_that_costs_most_comes_to_lie_farthest_apart() -> None:
+    layout = struct("s", scalar("writer"), scalar("light"), scalar("heavy"), *COLD[:6])
+    seen = [hot("writer", 0, 8, 0, 300), hot("light", 8, 8, 100), hot("heavy", 16, 8, 200)]
+    pairs = [ConflictPair("light", "writer", "writer", 100), ConflictPair("heavy", "writer", "writer", 200)]
+    target = subject(finding(layout, seen, pairs), table(layout))
+    order = [target.parts[atom].name for atom in packed(target)[-1].order]
+    assert (order[0], order[-1]) == ("heavy", "writer")
 
 
 def test_the_moves_lead_from_the_present_order_to_the_new_one() -> None:
@@ -199,10 +186,8 @@ def test_the_moves_lead_from_the_present_order_to_the_new_one() -> None:
 
 def test_what_cannot_be_packed_anew() -> None:
     three = struct("s", scalar("a"), scalar("b"), scalar("c"))
-    long = struct("s", scalar("a"), scalar("b"), scalar("buffer", 1 << 17))
     assert packed(of(struct("pair", scalar("a"), scalar("b")), "a", "b")) == (), "what cannot be better"
     assert packed(of(three, "a", "b", apart=("a", "c"))) == (), "where no order is legal"
-    assert packed(of(long, "a", "b", apart=("a", "buffer"))) == (), "long members that must be apart"
 
 
 def test_a_base_and_a_flexible_array_stay_where_they_are() -> None:
@@ -214,7 +199,7 @@ def test_a_base_and_a_flexible_array_stay_where_they_are() -> None:
 
 
 def legal(target: ContendedRecord) -> int:
-    """How many answers there are; each is legal, costs what was said, and less than the one before."""
+    """How many answers there are; each is legal and costs less than the one before."""
     last = float("inf")
     answers = packed(target)
     for answer in answers:
@@ -222,10 +207,8 @@ def legal(target: ContendedRecord) -> int:
         assert sorted(answer.order) == list(range(len(target.parts)))
         assert target.freedom.refuses(answer.order, option.starts, option.size) is None
         assert option.size <= target.layout.size
-        assert answer.optimality
-        assert option.cost.here + option.cost.anywhere == pytest.approx(answer.optimality.cost, abs=1e-6)
-        assert answer.optimality.bound <= answer.optimality.cost < last
-        last = answer.optimality.cost
+        assert option.cost.here + option.cost.anywhere < last
+        last = option.cost.here + option.cost.anywhere
     return len(answers)
 
 

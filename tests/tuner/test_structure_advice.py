@@ -156,14 +156,6 @@ def test_a_store_of_what_may_be_there_already_is_doubted_and_not_called_needless
     assert reads_first == ()
 
 
-def test_what_is_read_far_more_often_than_written_is_read_from_copies() -> None:
-    layout = struct("table", scalar("root"), scalar("size"))
-    where = replace(hot("root", 0, 8, 2100, 100), functions=(loads("table_find", 2000), stores("table_grow", 100)))
-    found = line(layout, TriageKind.TRUE_SHARING, [where], waits("root", "root", 2000))
-    (one,) = advice(found, table(layout))
-    assert (one.kind, one.reasons[1]) == (StructureKind.READ_COPY, "2,100 reads for 100 stores: 21 to one")
-
-
 def test_small_objects_that_make_each_other_wait_are_pulled_in(program: Program) -> None:
     one = program.several("area_lock")[0]
     assert (one.kind, one.type, one.members) == (StructureKind.PULL_IN, "area", ("lock",))

@@ -7,10 +7,13 @@ Each record has its tables, ``[[address_space]]``, each with one fact: ``offset`
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
 
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.base.errors import ConstraintsError
@@ -48,7 +51,22 @@ _REASONS = {
     FactKind.SLAB: "its slabs must hold as many objects as now",
 }
 _KINDS = (*(kind.value for kind in _FEWEST), "size")
-_KEYS = (*_KINDS, "bytes", "reason", "place")
+_Names = list[str] | str
+_Bytes = Annotated[int, msgspec.Meta(ge=1)]
+_Line = Annotated[str, msgspec.Meta(pattern=r"^[^\x00-\x1f\x7f]*$")]
+# A table of the file, with one fact.
+_FactTable = msgspec.defstruct(
+    "FactTable",
+    [
+        *((kind.value, _Names | None, None) for kind in _FEWEST if kind is not FactKind.RANDOMIZED),
+        (FactKind.RANDOMIZED.value, bool, False),
+        ("size", _Bytes | Literal["now", "page", "slab"] | None, None),
+        ("bytes", _Bytes | None, None),
+        ("reason", _Line, ""),
+        ("place", _Line, ""),
+    ],
+    forbid_unknown_fields=True,
+)
 
 
 def read_facts(path: Path) -> SourceFacts:
@@ -73,74 +91,25 @@ def _of_record(name: str, tables: object, origin: str) -> tuple[str, tuple[Sourc
 
 def _fact(place: str, table: Mapping[str, object], origin: str) -> SourceFact:
     """The one fact that a table tells."""
-    _check_keys(place, table)
-    words = [key for key in _KINDS if key in table]
+    try:
+        row = msgspec.structs.asdict(msgspec.convert(table, _FactTable))
+    except msgspec.ValidationError as error:
+        raise ConstraintsError(f"{place}: {error}") from None
+    words = [key for key in _KINDS if row[key]]
     if len(words) != 1:
         said = " and ".join(f"`{word}`" for word in words) or "nothing"
         raise ConstraintsError(f"{place} has {said}; a table holds one fact, one of {', '.join(_KINDS)}")
-    word = words[0]
-    kind, size = (_limit if word == "size" else _kind)(place, table)
-    members = () if word == "size" else tuple(_names(place, word, table[word]))
+    (word,) = words
+    kind = _SIZES.get(row["size"], FactKind.SIZE) if word == "size" else FactKind(word)
+    if row["bytes"] is not None and kind is not FactKind.APART:
+        raise ConstraintsError(f"{place}: `bytes` is the line that members are `apart` on; `{word}` has none")
+    size = row["size"] if isinstance(row["size"], int) else row["bytes"]
+    named = () if word in ("size", "randomized") else [row[word]] if isinstance(row[word], str) else row[word]
+    members = tuple(dict.fromkeys(name.partition(".")[0] for name in named))
     least = _FEWEST.get(kind, 0)
     if len(members) < least:
         raise ConstraintsError(f"{place}: `{word}` names {len(members)} members, at least {least} are needed")
-    reason = _text(place, table, "reason") or _REASONS[kind]
-    return SourceFact(kind, members, reason, _text(place, table, "place") or origin, size)
-
-
-def _check_keys(place: str, table: Mapping[str, object]) -> None:
-    for key in table:
-        if key not in _KEYS:
-            near = get_close_matches(key, _KEYS, 1)
-            meant = f" (did you mean {near[0]}?)" if near else ""
-            raise ConstraintsError(f"{place}: there is no `{key}`{meant}; a fact may have {', '.join(_KEYS)}")
-
-
-def _kind(place: str, table: Mapping[str, object]) -> tuple[FactKind, int | None]:
-    """The kind of a fact of members, and the bytes that it gives."""
-    kind = next(kind for kind in _FEWEST if kind.value in table)
-    size = table.get("bytes")
-    if size is None:
-        return kind, None
-    if kind is not FactKind.APART:
-        raise ConstraintsError(f"{place}: `bytes` is the line that members are `apart` on; `{kind.value}` has none")
-    return kind, _positive(place, "bytes", size)
-
-
-def _limit(place: str, table: Mapping[str, object]) -> tuple[FactKind, int | None]:
-    """The kind of a limit, and its bytes."""
-    size = table["size"]
-    if "bytes" in table:
-        raise ConstraintsError(f"{place}: `bytes` has no effect with `size`")
-    if isinstance(size, str):
-        if size not in _SIZES:
-            raise ConstraintsError(f'{place}: `size` is a number of bytes, "now", "page" or "slab", not {size!r}')
-        return _SIZES[size], None
-    return FactKind.SIZE, _positive(place, "size", size)
-
-
-def _positive(place: str, key: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ConstraintsError(f"{place}: `{key}` is a number of bytes above 0, not {value!r}")
-    return value
-
-
-def _names(place: str, word: str, value: object) -> Iterator[str]:
-    """The members that a fact names: a list, one name, or for ``randomized`` just ``true``."""
-    if value is True and word == FactKind.RANDOMIZED.value:
-        return
-    names = [value] if isinstance(value, str) else value
-    if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
-        raise ConstraintsError(f"{place}: `{word}` is a list of members' names, not {value!r}")
-    for name in dict.fromkeys(names):
-        yield name.partition(".")[0]
-
-
-def _text(place: str, table: Mapping[str, object], key: str) -> str:
-    value = table.get(key, "")
-    if not isinstance(value, str) or not value.isprintable():
-        raise ConstraintsError(f"{place}: `{key}` is one line of text, not {value!r}")
-    return value
+    return SourceFact(kind, members, row["reason"] or _REASONS[kind], row["place"] or origin, size)
 
 
 def check_facts(facts: SourceFacts, *builds: Layouts) -> None:

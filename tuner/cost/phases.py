@@ -16,7 +16,6 @@ from math import gcd
 
 from linesmith.analyzer.base.errors import NotSimulated
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.layouts.gaps import ObjectStarts, phases
 from linesmith.analyzer.layouts.placement import round_up
 from linesmith.analyzer.model import (
@@ -41,7 +40,7 @@ from linesmith.analyzer.slab.allocation import (
     phase_counts,
 )
 from linesmith.analyzer.slab.starts import slab_places
-from linesmith.tuner.replay.scene import relocation
+from linesmith.tuner.replay.scene import containment_of, relocation
 
 # Shares are sums of fractions; what is nearer to nothing than this is nothing.
 _ROUNDING = 1e-12
@@ -227,17 +226,12 @@ class PhaseMixes:
         return tuple(dict.fromkeys(one.cache.name for one in slabs if any(phase % granule for phase in _starts(one))))
 
 
-@lru_cache(maxsize=1)
-def _containment(layouts: Layouts) -> Containment:
-    return Containment(layouts)
-
-
 def _slabs_now(record: Layout, layouts: Layouts, kernel: Kernel) -> tuple[SlabPlace, ...]:
     """The places that are known; of a record that others hold it is not assumed that it comes from kmalloc().
 
     Where objects were found in caches, these are the places.
     """
-    containment = _containment(layouts)
+    containment = containment_of(layouts)
     places = slab_places(record, containment, kernel)
     if found := tuple(place for place in places if place.outer in kernel.found):
         return found
@@ -267,12 +261,6 @@ def _phases(place: SlabPlace, line_bytes: int) -> PlacePhases:
     name = f"{place.cache.name}, {place.path}" if place.path else place.cache.name
     objects = sum(one.objects for one in counts)
     return PlacePhases(name, line_bytes, tuple((one.phase, one.objects / objects) for one in counts), place.cache.basis)
-
-
-def growth(before: int, after: int) -> str:
-    """What growing from ``before`` to ``after`` bytes costs by itself, in one sentence; slabs may add to it."""
-    more = (after - before) * OBJECTS / (1 << 20)
-    return f"grows from {before} to {after} bytes: {more:.1f} MiB more for {OBJECTS:,} objects."
 
 
 def memory(mixes: PhaseMixes, granule: int, growth: int = 0) -> tuple[MemoryUse, ...]:

@@ -6,11 +6,12 @@ Of each order ``churn`` says what a reviewer has to read: the fewest members tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from linesmith.analyzer.layouts.placement import LayoutAtom, MemberShape, shape_of
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Churn, Member, Move, MoveKind, Optimality, Strategy
+from linesmith.analyzer.layouts.placement import BYTE, LayoutAtom, MemberShape, place_shapes, shape_of
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Churn, Member, Move, MoveKind, Strategy
+from linesmith.tuner.cost.meetings import Cost, cost
 from linesmith.tuner.propose.subject import ContendedRecord
 
 _SINGLE = {
@@ -26,8 +27,7 @@ class Arrangement:
     """An order of atoms (numbers in declaration order) and how it came about.
 
     ``aligned`` holds the atoms whose first member is newly aligned, with its alignment in bytes; ``moved`` the atoms
-    that a reviewer sees change. ``purpose`` is the strategy of one that no single step explains; ``optimality`` is of a
-    packing.
+    that a reviewer sees change. ``purpose`` is the strategy of one that no single step explains.
     """
 
     order: tuple[int, ...]
@@ -35,7 +35,6 @@ class Arrangement:
     moves: tuple[Move, ...] = ()
     moved: tuple[int, ...] = ()
     purpose: Strategy | None = None
-    optimality: Optimality | None = None
 
     @property
     def strategy(self) -> Strategy:
@@ -166,6 +165,47 @@ def aligned(subject: ContendedRecord, start: Arrangement, atom: int) -> Arrangem
     return replace(start, aligned=found, moves=(*start.moves, move), moved=_also(start.moved, atom))
 
 
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An arrangement with its price; ``starts`` are bytes in the object by position in the present layout.
+
+    ``size`` and ``granule`` are in bytes.
+    """
+
+    arrangement: Arrangement
+    starts: tuple[int, ...]
+    size: int
+    granule: int
+    cost: Cost
+
+
+def price(subject: ContendedRecord, arrangement: Arrangement) -> Option:
+    """Place the arrangement by C's rules and price it.
+
+    Of objects that will begin elsewhere, the cost in the profile's phase is taken to change as much as that of all.
+    """
+    laid = place_shapes(arrangement.shapes(subject), subject.layout.alignment)
+    positions = [position for atom in arrangement.order for position in subject.positions[atom]]
+    begins = {position: subject.base + bit // BYTE for position, bit in zip(positions, laid.starts, strict=True)}
+    starts = tuple(begins[position] for position in range(len(positions)))
+    granule = max(subject.heat.granule, laid.alignment) if arrangement.aligned else subject.heat.granule
+    growth, now = subject.growth(laid.size), subject.now
+    then = cost(subject.heat, starts, granule, growth)
+    if now.anywhere and (growth or granule != subject.heat.granule):
+        then = Cost(now.here * then.anywhere / now.anywhere, then.anywhere)
+    return Option(arrangement, starts, laid.size, granule, then)
+
+
+def fits(subject: ContendedRecord, option: Option) -> bool:
+    """Whether the layout is legal, and neither it nor a record around it larger than it may be."""
+    if option.size != subject.layout.size and not subject.may_resize:
+        return False
+    allowed = subject.premises.growth
+    if allowed is not None and subject.grown(option.size, option.granule) > allowed:
+        return False
+    return subject.freedom.refuses(option.arrangement.order, option.starts, option.size) is None
+
+
 # A diff shows a line that moves, or changes, twice: once removed and once added.
 LINES = 2
 
@@ -179,13 +219,15 @@ def churn(subject: ContendedRecord, arrangement: Arrangement) -> Churn:
     return Churn(members, LINES * members)
 
 
-def staying_atoms(order: Sequence[int], sizes: Sequence[int]) -> frozenset[int]:
+def staying_atoms(order: Sequence[int], sizes: Sequence[int], fixed: Collection[int] = ()) -> frozenset[int]:
     """Atoms that can stay while the others move: of all that are in their old order, those with most members.
 
-    ``order`` has atoms by their old numbers, ``sizes`` how many members each atom has.
+    ``order`` has atoms by their old numbers, ``sizes`` how many members each atom has. Those of ``fixed`` stay.
     """
+    places = {atom: place for place, atom in enumerate(order)}
     best: list[tuple[int, tuple[int, ...]]] = []
     for atom in order:
-        before = max((one for one in best if one[1][-1] < atom), default=(0, ()))
-        best.append((before[0] + sizes[atom], (*before[1], atom)))
+        if all((atom < other) == (places[atom] < places[other]) for other in fixed if other != atom):
+            before = max((one for one in best if one[1][-1] < atom), default=(0, ()))
+            best.append((before[0] + sizes[atom], (*before[1], atom)))
     return frozenset(max(best, default=(0, ()))[1])

@@ -15,7 +15,7 @@ from heapq import nsmallest
 
 from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.gaps import ObjectStarts, lines
+from linesmith.analyzer.layouts.gaps import lines
 from linesmith.analyzer.layouts.placement import lay_out
 from linesmith.analyzer.model import (
     Candidate,
@@ -23,19 +23,17 @@ from linesmith.analyzer.model import (
     Layout,
     Move,
     MoveKind,
-    PhaseProof,
     Strategy,
 )
 from linesmith.analyzer.sharing.records import WORTH_CHANGING
 from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
 from linesmith.tuner.cost.meetings import proofs, residuals
 from linesmith.tuner.cost.phases import memory
-from linesmith.tuner.propose.advice import nothing_helps, refuse_hopeless
-from linesmith.tuner.propose.arrangement import churn, lightest
+from linesmith.tuner.propose.advice import meeting_here, nothing_helps, refuse_hopeless
+from linesmith.tuner.propose.arrangement import Option, churn, lightest
 from linesmith.tuner.propose.notes import doubt, notes, split
-from linesmith.tuner.propose.search import Option, options
+from linesmith.tuner.propose.search import options
 from linesmith.tuner.propose.subject import ContendedRecord, refused_elsewhere, subject
-from linesmith.tuner.propose.this_build import meeting_here
 from linesmith.tuner.propose.tradeoff import (
     Tradeoff,
     best_first,
@@ -180,7 +178,7 @@ def candidate(finding: Finding, target: ContendedRecord, option: Option, layouts
     option = replace(option, arrangement=lightest(target, option.arrangement, target.hot))
     then = after(target, option, before)
     moves_made, more = _named(target, option), option.size - target.layout.size
-    objects = _object_starts(target, option)
+    objects = target.heat.mixes.starts(target.heat.granule), target.heat.mixes.starts(option.granule, more)
     # Of the constraints, those that limit every order, or the members that move or meet.
     touched = {target.owners[spot.member] for spot in target.heat.spots}.union(option.arrangement.moved)
     names = {name for atom in touched for name in (target.parts[atom].name, target.parts[atom].last)}
@@ -201,25 +199,13 @@ def candidate(finding: Finding, target: ContendedRecord, option: Option, layouts
             memory(target.heat.mixes, option.granule, more),
         ),
         churn=churn(target, option.arrangement),
-        proofs=_proofs(target, option),
-        optimality=option.arrangement.optimality,
+        proofs=proofs(target.heat, option.starts, option.granule, more),
         holders=target.holders.changes(option.granule, more),
         granules=(objects[0].step, objects[1].step),
         firsts=target.heat.mixes.firsts((target.heat.granule, option.granule), more),
         loose=target.heat.mixes.loose(option.granule, more),
         split=torn,
     )
-
-
-def _proofs(target: ContendedRecord, option: Option) -> tuple[PhaseProof, ...]:
-    """In which phases the sampled pairs still meet, at each place of the objects and at every start."""
-    return proofs(target.heat, option.starts, option.granule, option.size - target.layout.size)
-
-
-def _object_starts(target: ContendedRecord, option: Option) -> tuple[ObjectStarts, ObjectStarts]:
-    """Where objects start, before and after."""
-    starts = target.heat.mixes.starts
-    return starts(target.heat.granule), starts(option.granule, option.size - target.layout.size)
 
 
 def after(target: ContendedRecord, option: Option, before: Layout) -> Layout:

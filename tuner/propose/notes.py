@@ -16,9 +16,8 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.gaps import ObjectStarts, lines, phases, straddles
 from linesmith.analyzer.layouts.placement import BYTE, place_member, visible, visible_places
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Finding, Layout, Member
-from linesmith.tuner.cost.meetings import proofs, residual_share, residuals
-from linesmith.tuner.cost.phases import growth
-from linesmith.tuner.propose.search import Option
+from linesmith.tuner.cost.meetings import proofs, residuals
+from linesmith.tuner.propose.arrangement import Option
 from linesmith.tuner.propose.subject import ContendedRecord, notes_elsewhere
 
 # Things of one kind that are listed by name.
@@ -36,12 +35,9 @@ def notes(finding: Finding, target: ContendedRecord, option: Option, in_doubt: s
     return (
         *filter(None, (in_doubt,)),
         *([f"This is {apart_sentence(finding.apart)}."] if finding.apart else []),
-        *_phases(target, option),
-        *_new_contacts(target, option),
         *filter(None, (torn,)),
         *(f"{name} is a lock and stays in one piece: waiting for it does not become shorter." for name in whole),
-        *_unexplained(finding, target),
-        *_size(target, option),
+        *_alignment(target, option),
         *_origins(finding, target),
         *notes_elsewhere(target, option.arrangement.moves),
         _unchecked(target),
@@ -59,13 +55,19 @@ def split(target: ContendedRecord, option: Option) -> str:
 
     Arrays are left out: their elements are used one by one.
     """
-    size, now, then = target.heat.line_bytes, target.heat.mixes.starts(target.heat.granule), _objects(target, option)
+    size, mixes = target.heat.line_bytes, target.heat.mixes
+    now = mixes.starts(target.heat.granule)
+    then = mixes.starts(option.granule, option.size - target.layout.size)
+
+    def on_two_lines(begin: int, member: Member, objects: ObjectStarts) -> float:
+        """Share of the phases."""
+        found = phases(objects.step, size, objects.first)
+        return sum(straddles(begin + phase, member.size, size) for phase in found) / len(found)
+
     found: list[str] = []
     for member, old, new in zip(target.layout.members, target.starts, option.starts, strict=True):
         if member.name and not member.is_bit_field and not member.dimensions:
-            before, after = (
-                _straddling_share(start, member.size, size, objects) for start, objects in ((old, now), (new, then))
-            )
+            before, after = on_two_lines(old, member, now), on_two_lines(new, member, then)
             found += [f"{member.name} (in {after:.0%} of the phases, {before:.0%} before)"] if after > before else []
     return f"Puts on two cache lines: {listed(found, MOST_NAMED)}." if found else ""
 
@@ -79,63 +81,8 @@ def _unchecked(target: ContendedRecord) -> str:
     return f"Only {given} checked: {IN_THE_SOURCE}"
 
 
-def _phases(target: ContendedRecord, option: Option) -> Iterator[str]:
-    objects, line_bytes = _objects(target, option), target.heat.line_bytes
-    possible = phases(objects.step, line_bytes, objects.first)
-    mixes, granules = target.heat.mixes, (target.heat.granule, option.granule)
-    if mixes.firsts(granules, option.size - target.layout.size):
-        caches = (place.cache.name for place in mixes.slabs(option.granule, option.size - target.layout.size))
-        names = ", ".join(dict.fromkeys((*(row.name for row in mixes.rows[:MOST_NAMED]), *caches)))
-        several = f"{len(possible)} are possible in {names}, at multiples of {objects.step} bytes"
-        found = several if len(possible) > 1 else f"it is {possible[0]} in {names}"
-        yield f"A phase is where an object starts within a line: {found}."
-    elif len(possible) > 1:
-        starts = f"{len(possible)} are possible, at multiples of {objects.step} bytes"
-        yield f"A phase is where an object starts within a line: {starts}."
-
-
-def _new_contacts(target: ContendedRecord, option: Option) -> Iterator[str]:
-    """Hot pairs that the profile did not see meet and that come closer, the heaviest ones by name."""
-    closer, then, now = [], _objects(target, option), target.heat.mixes.starts(target.heat.granule)
-    for contact in sorted(target.heat.contacts, key=lambda one: -one.weight):
-        old = residual_share(contact, target.starts, target.heat.line_bytes, now)
-        new = residual_share(contact, option.starts, target.heat.line_bytes, then)
-        if new > old and not contact.sampled:
-            names = f"{contact.first.name} and {contact.second.name}"
-            closer.append(f"Brings {names}, both hot, closer: they meet in {new:.0%} of the phases, {old:.0%} before.")
-    yield from closer[:MOST_NAMED]
-    if len(closer) > MOST_NAMED:
-        yield f"Brings {len(closer) - MOST_NAMED} more pairs closer, of which less was sampled."
-
-
-def _straddling_share(begin: int, size: int, line_bytes: int, objects: ObjectStarts) -> float:
-    """Share of the phases in which bytes that would fit on one line lie on two."""
-    found = phases(objects.step, line_bytes, objects.first)
-    return sum(straddles(begin + phase, size, line_bytes) for phase in found) / len(found)
-
-
-def _objects(target: ContendedRecord, option: Option) -> ObjectStarts:
-    """Where objects start in the new layout."""
-    return target.heat.mixes.starts(option.granule, option.size - target.layout.size)
-
-
-def _unexplained(finding: Finding, target: ContendedRecord) -> Iterator[str]:
-    explained = sum(contact.weight for contact in target.heat.sampled)
-    placed = sum(function.contended for member in finding.members for function in member.functions)
-    of_the_line = f"of the line's {finding.contended:,} contended {'accesses' if finding.simulated else 'samples'}"
-    rest, nowhere = round(placed - explained), round(finding.contended - max(placed, explained))
-    if rest >= 1:
-        yield f"{rest:,} {of_the_line} {'has another cause and stays' if rest == 1 else 'have other causes and stay'}."
-    if nowhere >= 1:
-        are = "is" if nowhere == 1 else "are"
-        yield f"{nowhere:,} {of_the_line} {are} of no known member; what becomes of them is not known."
-
-
-def _size(target: ContendedRecord, option: Option) -> Iterator[str]:
-    if option.size > target.layout.size:
-        yield f"{target.title} {growth(target.layout.size, option.size)}"
-    if option.size < target.layout.size:
-        yield f"{target.title} shrinks from {target.layout.size} to {option.size} bytes."
+def _alignment(target: ContendedRecord, option: Option) -> Iterator[str]:
+    """Where an alignment does not hold."""
     if option.arrangement.aligned:
         yield (
             f"Holds only where objects are allocated at multiples of {option.granule} bytes: KMEM_CACHE() and static"

@@ -3,20 +3,29 @@
 
 Single steps move, swap or align one atom. Changes of several steps move two hot atoms; or a group of hot atoms that do
 not disturb each other, such as a lock and what it protects, since each of them moved alone leaves the rest where it
-disturbs; or give a written member a line of its own. That costs padding up to the next line, unless cold members fill
-the rest of it. The packing solver adds orders of any number of moves.
+disturbs; or give a written member a line of its own. The packing solver adds orders of any number of moves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from linesmith.analyzer.layouts.placement import BYTE, place_shapes
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Strategy
-from linesmith.tuner.cost.meetings import Cost, cost
-from linesmith.tuner.packing.solve import packed
-from linesmith.tuner.propose.arrangement import Arrangement, aligned, aligns, gathered, moves, placed, swaps, unchanged
+from linesmith.analyzer.model import Strategy
+from linesmith.tuner.propose.arrangement import (
+    Arrangement,
+    Option,
+    aligned,
+    aligns,
+    fits,
+    gathered,
+    moves,
+    placed,
+    price,
+    swaps,
+    unchanged,
+)
+from linesmith.tuner.propose.packing import packed
 from linesmith.tuner.propose.subject import ContendedRecord
 
 # Up to here every single move of every atom is tried; a larger record has its cold atoms moved only in between the hot
@@ -28,25 +37,6 @@ BEAM = 12
 MOST_TOGETHER = 4
 # What of its own contention an atom may have with the others of its group.
 HARMLESS = 0.3
-# Cold members that are moved to make a line of their own for one that is written.
-MOST_COLD = 4
-
-# What an atom costs together with others, ``None`` for all there are.
-Hostility = Callable[[int, Sequence[int] | None], float]
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """An arrangement with its price; ``starts`` are bytes in the object by position in the present layout.
-
-    ``size`` and ``granule`` are in bytes.
-    """
-
-    arrangement: Arrangement
-    starts: tuple[int, ...]
-    size: int
-    granule: int
-    cost: Cost
 
 
 def options(subject: ContendedRecord) -> tuple[Option, ...]:
@@ -57,10 +47,15 @@ def options(subject: ContendedRecord) -> tuple[Option, ...]:
     start = unchanged(subject)
     found = _helpful(subject, _single_steps(subject, start))
     single = tuple(found.values())
-    if any(option.cost.anywhere == 0 and _grown(subject, option) <= 0 for option in single):
+    if any(option.cost.anywhere == 0 and subject.grown(option.size, option.granule) <= 0 for option in single):
         return single
+    # Of the single steps only those count that no other is as good as.
+    best: list[Option] = []
+    for option in single:
+        if not any(_as_good(subject, one, option) for one in best):
+            best = [*(one for one in best if not _as_good(subject, option, one)), option]
     for layout, option in _helpful(subject, _several_steps(subject, start)).items():
-        if not any(_as_good(subject, one, option) for one in single):
+        if not any(_as_good(subject, one, option) for one in best):
             found.setdefault(layout, option)
     for layout, option in _helpful(subject, packed(subject)).items():
         found.setdefault(layout, option)
@@ -80,41 +75,11 @@ def _helpful(
     return found
 
 
-def price(subject: ContendedRecord, arrangement: Arrangement) -> Option:
-    """Place the arrangement by C's rules and price it.
-
-    Of objects that will begin elsewhere, the cost in the profile's phase is taken to change as much as that of all.
-    """
-    laid = place_shapes(arrangement.shapes(subject), subject.layout.alignment)
-    positions = [position for atom in arrangement.order for position in subject.positions[atom]]
-    begins = {position: subject.base + bit // BYTE for position, bit in zip(positions, laid.starts, strict=True)}
-    starts = tuple(begins[position] for position in range(len(positions)))
-    granule = max(subject.heat.granule, laid.alignment) if arrangement.aligned else subject.heat.granule
-    growth, now = subject.growth(laid.size), subject.now
-    then = cost(subject.heat, starts, granule, growth)
-    if now.anywhere and (growth or granule != subject.heat.granule):
-        then = Cost(now.here * then.anywhere / now.anywhere, then.anywhere)
-    return Option(arrangement, starts, laid.size, granule, then)
-
-
-def fits(subject: ContendedRecord, option: Option) -> bool:
-    """Whether the layout is legal, and neither it nor a record around it larger than it may be."""
-    if option.size != subject.layout.size and not subject.may_resize:
-        return False
-    allowed = subject.premises.growth
-    if allowed is not None and _grown(subject, option) > allowed:
-        return False
-    return subject.freedom.refuses(option.arrangement.order, option.starts, option.size) is None
-
-
 def _as_good(subject: ContendedRecord, one: Option, two: Option) -> bool:
     """Whether a single step already does what several do."""
-    cheaper = one.cost.here <= two.cost.here and one.cost.anywhere <= two.cost.anywhere
-    return cheaper and one.size <= two.size and _grown(subject, one) <= _grown(subject, two)
-
-
-def _grown(subject: ContendedRecord, option: Option) -> int:
-    return subject.grown(option.size, option.granule)
+    if one.cost.here > two.cost.here or one.cost.anywhere > two.cost.anywhere or one.size > two.size:
+        return False
+    return subject.grown(one.size, one.granule) <= subject.grown(two.size, two.granule)
 
 
 def _single_steps(subject: ContendedRecord, start: Arrangement) -> Iterator[Arrangement]:
@@ -133,7 +98,6 @@ def _several_steps(subject: ContendedRecord, start: Arrangement) -> Iterator[Arr
     written = [atom for atom in subject.hot if atom in owners]
     yield from _two_moves(subject, start)
     yield from _grouped(subject, start)
-    yield from _among_cold(subject, start, written)
     yield from _isolated(subject, start, written)
 
 
@@ -148,16 +112,7 @@ def _two_moves(subject: ContendedRecord, start: Arrangement) -> Iterator[Arrange
 
 def _grouped(subject: ContendedRecord, start: Arrangement) -> Iterator[Arrangement]:
     """Each group of several hot atoms at every place, the first of the declaration in front."""
-    costs: dict[frozenset[int], float] = {}
-    for contact in subject.heat.sampled:
-        pair = frozenset((subject.owners[contact.first.member], subject.owners[contact.second.member]))
-        costs[pair] = costs.get(pair, 0.0) + contact.weight
-
-    def hostility(atom: int, others: Sequence[int] | None) -> float:
-        met = (pair for pair in costs if atom in pair and (others is None or pair - {atom} <= set(others)))
-        return sum(costs[pair] for pair in met)
-
-    for first, *rest in map(sorted, harmless_groups(subject.hot, hostility)):
+    for first, *rest in map(sorted, harmless_groups(subject, subject.hot)):
         for place in subject.freedom.places(first) if rest else ():
             moved = placed(subject, start, first, place)
             together = gathered(subject, moved, (first, *rest)) if moved is not None else None
@@ -165,11 +120,19 @@ def _grouped(subject: ContendedRecord, start: Arrangement) -> Iterator[Arrangeme
                 yield replace(together, purpose=Strategy.GROUP)
 
 
-def harmless_groups(ranked: Sequence[int], hostility: Hostility) -> list[list[int]]:
+def harmless_groups(subject: ContendedRecord, ranked: Sequence[int]) -> list[list[int]]:
     """The atoms of ``ranked`` in groups of those that hardly disturb each other, in the same order."""
+    costs: dict[frozenset[int], float] = {}
+    for contact in subject.heat.sampled:
+        pair = frozenset((subject.owners[contact.first.member], subject.owners[contact.second.member]))
+        costs[pair] = costs.get(pair, 0.0) + contact.weight
+
+    def hostility(atom: int, others: Sequence[int]) -> float:
+        return sum(weight for pair, weight in costs.items() if atom in pair and pair - {atom} <= set(others))
+
     found: list[list[int]] = []
     for atom in ranked:
-        whole = hostility(atom, None)
+        whole = sum(weight for pair, weight in costs.items() if atom in pair)
         open_to = [one for one in found if len(one) < MOST_TOGETHER and hostility(atom, one) <= HARMLESS * whole]
         if whole and open_to:
             min(open_to, key=lambda one: hostility(atom, one)).append(atom)
@@ -182,68 +145,9 @@ def _isolated(subject: ContendedRecord, start: Arrangement, atoms: Iterable[int]
     """Each of ``atoms`` alone on a line, wherever it may be: what is behind it begins the next line."""
     for atom in atoms if subject.may_resize else ():
         for place in subject.freedom.places(atom):
-            alone = _beginning(subject, placed(subject, start, atom, place), atom)
+            there = placed(subject, start, atom, place)
+            alone = None if there is None else aligned(subject, there, atom)
             if alone is not None and alone.order[-1] != atom:
                 alone = aligned(subject, alone, alone.order[alone.order.index(atom) + 1])
             if alone is not None:
                 yield replace(alone, purpose=Strategy.ISOLATE)
-
-
-def _beginning(subject: ContendedRecord, start: Arrangement | None, atom: int) -> Arrangement | None:
-    """``start`` with ``atom`` at the beginning of a line."""
-    return aligned(subject, start, atom) if start is not None else None
-
-
-def _among_cold(subject: ContendedRecord, start: Arrangement, atoms: Iterable[int]) -> Iterator[Arrangement]:
-    """Each of ``atoms`` as far back as it may, with cold ones before it, or behind it on a line that it begins.
-
-    Cold are those without samples that have a name to move them by; the last of the declaration are taken first, since
-    what most code uses stands early.
-    """
-    hot = {subject.owners[spot.member] for spot in subject.heat.spots}
-    sizes = [sum(one.size for one in part.members if one.bit_size is None) for part in subject.parts]
-    cold = [
-        atom for atom in reversed(range(len(sizes))) if atom not in hot and sizes[atom] and subject.parts[atom].name
-    ]
-    for atom in atoms:
-        # At the beginning of a line, where all behind it are cold already.
-        for place in subject.freedom.places(atom) if subject.may_resize else ():
-            now = _beginning(subject, placed(subject, start, atom, place), atom)
-            if now is not None and set(now.order[place + 1 :]) <= set(cold):
-                yield replace(now, purpose=Strategy.COLD_LAST)
-        last = subject.freedom.places(atom)[-1]
-        behind = placed(subject, start, atom, last)
-        if behind is None:
-            continue
-        for fillers in _fillers([one for one in cold if subject.freedom.places(one)[-1] == last], sizes):
-            for filled in (_before(subject, behind, atom, fillers), _after(subject, behind, atom, fillers)):
-                if filled is not None:
-                    yield replace(filled, purpose=Strategy.COLD_LAST)
-
-
-def _fillers(cold: Sequence[int], sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """The one that fills a line by itself with the least bytes; the last few of the declaration; the largest few."""
-    long = [atom for atom in cold if sizes[atom] >= CACHE_LINE_BYTES - 8]
-    if long:
-        yield (min(long, key=lambda atom: sizes[atom]),)
-    for count in range(1, min(MOST_COLD, len(cold)) + 1):
-        yield tuple(reversed(cold[:count]))
-    large = sorted(cold, key=lambda atom: -sizes[atom])
-    for count in range(2, min(MOST_COLD, len(cold)) + 1):
-        yield tuple(sorted(large[:count]))
-
-
-def _before(subject: ContendedRecord, start: Arrangement, atom: int, cold: Sequence[int]) -> Arrangement | None:
-    """The cold ones between ``atom`` and all others."""
-    now: Arrangement | None = start
-    for one in cold:
-        now = now and placed(subject, now, one, now.order.index(atom) - (now.order.index(one) < now.order.index(atom)))
-    return now
-
-
-def _after(subject: ContendedRecord, start: Arrangement, atom: int, cold: Sequence[int]) -> Arrangement | None:
-    """``atom`` at the beginning of a line, the cold ones behind it on that line."""
-    now = _beginning(subject, start, atom) if subject.may_resize else None
-    for one in cold:
-        now = now and placed(subject, now, one, subject.freedom.places(one)[-1])
-    return now

@@ -10,9 +10,8 @@ Source: Papamarcos and Patel, "A low-overhead coherence solution for multiproces
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 from linesmith.analyzer.attribution.lock import waits_for_lock
 from linesmith.analyzer.layouts.alignment import record_alignment
@@ -41,53 +40,6 @@ MOST_KEPT = 1
 # A sharing that causes less than this share of what the heaviest one does is not worth a turn.
 LEAST_SHARE = 0.05
 
-# The states of one line by CPU; a CPU that never touched it holds it as little as an invalid copy.
-States = Mapping[str, LineState]
-
-
-class CacheEvent(StrEnum):
-    """What an access makes the caches do."""
-
-    HIT = "hit"
-    COLD = "from memory"
-    SHARED = "a clean copy"
-    MODIFIED = "modified elsewhere"
-    UPGRADE = "copies invalidated"
-    TAKEN = "taken, modified"
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """An access and its result; ``other`` is the CPU whose copy was fetched or invalidated, empty if there is none."""
-
-    event: CacheEvent
-    other: str
-    states: States
-
-
-def access(states: States, cpu: str, writes: bool) -> Effect:
-    """The effect of one access by ``cpu`` on the line with these ``states``."""
-    own = states.get(cpu, LineState.INVALID)
-    # The other CPUs with a valid copy, in the order of their names.
-    others = sorted(one for one, state in states.items() if one != cpu and state is not LineState.INVALID)
-    other = others[0] if others else ""
-    modified = bool(other) and states[other] is LineState.MODIFIED
-    if not writes:
-        if own is not LineState.INVALID:
-            return Effect(CacheEvent.HIT, "", states)
-        if not others:
-            return Effect(CacheEvent.COLD, "", {**states, cpu: LineState.EXCLUSIVE})
-        event = CacheEvent.MODIFIED if modified else CacheEvent.SHARED
-        return Effect(event, other, {**states, **dict.fromkeys((*others, cpu), LineState.SHARED)})
-    after = {**states, **dict.fromkeys(others, LineState.INVALID), cpu: LineState.MODIFIED}
-    if own in (LineState.MODIFIED, LineState.EXCLUSIVE):
-        return Effect(CacheEvent.HIT, "", after)
-    if own is LineState.SHARED:
-        return Effect(CacheEvent.UPGRADE if others else CacheEvent.HIT, other, after)
-    if not others:
-        return Effect(CacheEvent.COLD, "", after)
-    return Effect(CacheEvent.TAKEN if modified else CacheEvent.SHARED, other, after)
-
 
 @dataclass(frozen=True, slots=True)
 class Waits:
@@ -95,7 +47,6 @@ class Waits:
 
     load: int
     store: int
-    clean: int = Latencies().shared
     upgrade: int = Latencies().upgrade
 
 
@@ -254,49 +205,32 @@ def _phase(finding: Finding, touches: Sequence[TurnAccess], alignment: int) -> i
 
 
 def _steps(touches: Sequence[TurnAccess], lines: Sequence[int], waits: Waits) -> Iterator[CoherenceStep]:
-    """The steps of accesses to ``lines``, counted from the one in which the object begins."""
-    cycles = {
-        CacheEvent.SHARED: waits.clean,
-        CacheEvent.MODIFIED: waits.load,
-        CacheEvent.TAKEN: waits.store,
-        CacheEvent.UPGRADE: waits.upgrade,
-    }
-    here, alone = _round(touches, lines), _round(touches, [touch.top for touch in touches])
-    for touch, line, effect, ideal in zip(touches, lines, here, alone, strict=True):
+    """The steps of accesses to ``lines``, counted from the one in which the object begins, in the long run.
+
+    On one line each access takes it from the other CPU; on lines of their own both hold theirs for ever.
+    """
+    write, wait = touches
+    met = lines[0] == lines[1]
+    first = second = ("hit", 0)
+    after = {VICTIM: LineState.MODIFIED if wait.writes else LineState.EXCLUSIVE}
+    if met and wait.writes:
+        first, second = (f"taken from {VICTIM}", waits.store), (f"taken from {WRITER}", waits.store)
+    elif met:
+        first, second = (f"invalidates {VICTIM}", waits.upgrade), (f"modified on {WRITER}", waits.load)
+        after = dict.fromkeys(CPUS, LineState.SHARED)
+    sides = ((write, lines[0], {WRITER: LineState.MODIFIED}, first), (wait, lines[1], after, second))
+    for touch, line, held, (what, cycles) in sides:
         yield CoherenceStep(
             cpu=touch.cpu,
             function=touch.function,
             member=touch.path,
             line=line,
             writes=touch.writes,
-            states=tuple((cpu, effect.states.get(cpu, LineState.INVALID)) for cpu in CPUS),
-            what=_what(touch, effect),
-            cycles=cycles.get(effect.event, 0),
-            needless=effect.event is not CacheEvent.HIT and ideal.event is CacheEvent.HIT,
+            states=tuple((cpu, held.get(cpu, LineState.INVALID)) for cpu in CPUS),
+            what=what,
+            cycles=cycles,
+            needless=met and write.top != wait.top,
         )
-
-
-def _round(touches: Sequence[TurnAccess], lines: Sequence[Hashable]) -> list[Effect]:
-    """The effects of the second round: the first one brings the lines to where they are in the long run."""
-    held: dict[Hashable, States] = {}
-    effects: list[Effect] = []
-    for touch, line in (*zip(touches, lines, strict=True), *zip(touches, lines, strict=True)):
-        effects.append(access(held.get(line, {}), touch.cpu, touch.writes))
-        held[line] = effects[-1].states
-    return effects[len(touches) :]
-
-
-def _what(touch: TurnAccess, effect: Effect) -> str:
-    """What happened, in few words: ``modified on A`` of a load is a miss that is fetched from there."""
-    words: Mapping[CacheEvent, str] = {
-        CacheEvent.HIT: "hit",
-        CacheEvent.COLD: "from memory",
-        CacheEvent.SHARED: f"{'invalidates' if touch.writes else 'copied from'} {effect.other}",
-        CacheEvent.MODIFIED: f"modified on {effect.other}",
-        CacheEvent.UPGRADE: f"invalidates {effect.other}",
-        CacheEvent.TAKEN: f"taken from {effect.other}",
-    }
-    return words[effect.event]
 
 
 def _notes(finding: Finding, touches: Sequence[TurnAccess], phase: int) -> Iterator[str]:

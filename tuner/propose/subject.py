@@ -36,8 +36,7 @@ from linesmith.tuner.constraints.facts import NO_PREMISES, ConfiguredBuild, Prem
 from linesmith.tuner.constraints.freedom import Freedom
 from linesmith.tuner.constraints.kernel_rules import holding_members
 from linesmith.tuner.constraints.rules import freedom
-from linesmith.tuner.cost.heat import RecordHeat, interest, spots
-from linesmith.tuner.cost.meetings import Cost, cost, record_heat
+from linesmith.tuner.cost.meetings import Cost, RecordHeat, cost, interest, record_heat, spots
 from linesmith.tuner.cost.phases import PhaseMixes, changed_cache, memory_use
 from linesmith.tuner.replay.scene import Relocation, holder_around
 

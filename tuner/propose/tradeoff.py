@@ -10,11 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linesmith.analyzer.layouts.gaps import ObjectStarts
-from linesmith.tuner.cost.heat import Contact, MemberSpot
-from linesmith.tuner.cost.meetings import Cost, adjacent_cost, hot_lines, hot_neighbours, residual_share, share_together
+from linesmith.tuner.cost.meetings import Cost, adjacent_cost, residual_share
 from linesmith.tuner.cost.phases import memory
-from linesmith.tuner.propose.arrangement import churn
-from linesmith.tuner.propose.search import Option
+from linesmith.tuner.propose.arrangement import Option, churn
 from linesmith.tuner.propose.subject import ContendedRecord
 
 # What one exposed member is taken to cost, as a share of what can be saved.
@@ -107,10 +105,8 @@ def tradeoff(target: ContendedRecord, option: Option, best: float) -> Tradeoff:
         details=(
             option.cost.anywhere,
             elsewhere(target, option),
-            hot_neighbours(target.heat, option.starts, objects),
             option.size,
             all(target.owners[spot.member] not in option.arrangement.moved for spot in writers),
-            hot_lines(target.heat, option.starts, target.heat.mix(option.granule)),
             adjacent_cost(target.heat, option.starts, objects),
             len(changed),
         ),
@@ -135,16 +131,13 @@ def exposure(target: ContendedRecord, starts: Sequence[int], granule: int) -> fl
 
 def _exposed(target: ContendedRecord, position: int, starts: Sequence[int], granule: int) -> float:
     """How much of the time the member at ``position`` shares a line with the written one that it meets most."""
-    heat, member = target.heat, target.layout.members[position]
+    heat, start, size = target.heat, starts[position], target.layout.members[position].size
     mixes = heat.here(granule), heat.mix(granule)
-    alone = MemberSpot(member.name, position, 0, member.size, 0, False)
     found = 0.0
-    for spot in heat.spots:
+    for spot in (one for one in heat.spots if one.written):
         first = starts[spot.member] + spot.start
-        in_reach = first - heat.line_bytes - member.size < starts[position] < first + spot.size + heat.line_bytes
-        if spot.written and in_reach:
-            contact = Contact(spot, alone, "", 1, False)
-            found = max(found, sum(share_together(contact, starts, mix, heat.line_bytes) for mix in mixes) / 2)
+        last, behind = (first + spot.size - 1, start) if first <= start else (start + size - 1, first)
+        found = max(found, sum(mix.share(last, behind, heat.line_bytes) for mix in mixes) / 2)
     return found
 
 

@@ -29,8 +29,7 @@ from linesmith.analyzer.model import (
     TypeAccesses,
 )
 from linesmith.analyzer.sharing.parts import origin
-from linesmith.tuner.reconstruction.memory import TOP, addresses
-from linesmith.tuner.replay.scene import TraceScene
+from linesmith.tuner.replay.scene import TOP, TraceScene, addresses
 
 WORD_BYTES = 8
 # Functions of a call path that may hold the lock under which the innermost is called.

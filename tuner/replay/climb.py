@@ -18,10 +18,19 @@ from itertools import combinations
 
 from linesmith.analyzer.base.errors import NotSimulated
 from linesmith.analyzer.model import Layout, Move, MoveKind, Strategy
-from linesmith.tuner.packing.problem import moved
-from linesmith.tuner.propose.arrangement import Arrangement, aligned, move_in, moves, swaps, unchanged
+from linesmith.tuner.propose.arrangement import (
+    Arrangement,
+    Option,
+    aligned,
+    fits,
+    move_in,
+    moves,
+    price,
+    staying_atoms,
+    swaps,
+    unchanged,
+)
 from linesmith.tuner.propose.candidates import after
-from linesmith.tuner.propose.search import Option, fits, price
 from linesmith.tuner.propose.subject import ContendedRecord
 from linesmith.tuner.propose.tradeoff import EXPOSED_COST, exposure, heavier, left
 from linesmith.tuner.replay.runs import RecordRuns, ReplayedLayout
@@ -39,7 +48,7 @@ MOST_REPLAYED = 64
 MOST_ALIKE = 12
 # Of those replayed, the ones with fewest misses, for which it is worked out what they expose.
 MOST_WEIGHED = 12
-# What two atoms that have not shared a line should cost each other when they do, of the misses that the cooler one has.
+# What two atoms that do not share a line should cost each other when they do, of the misses that the cooler one had.
 CHANCE = 0.25
 # A step goes on only if it saves this share of the misses that there were at first.
 LEAST_STEP = 0.01
@@ -56,8 +65,15 @@ def climbed(target: ContendedRecord, runs: RecordRuns, before: Layout) -> tuple[
     """The layout after each step, the first of one step; ``before`` is the record as it is declared."""
     here = _Footing(price(target, unchanged(target)), runs.sketch({}))
     first, found = here.replayed.total, list[Option]()
+    most: dict[int, float] = {}
     while len(found) < MOST_STEPS:
-        steps = _steps(target, here, _sharing(target, runs, here.replayed))
+        sharing = _sharing(target, runs, here.replayed)
+        parted: dict[int, float] = {}
+        for pair, count in sharing.items():
+            for atom in pair if len(pair) > 1 else ():
+                parted[atom] = parted.get(atom, 0.0) + count
+        most = {atom: max(parted.get(atom, 0.0), most.get(atom, 0.0)) for atom in {**most, **parted}}
+        steps = _steps(target, here, sharing, parted, most) if parted else []
         low = nsmallest(MOST_WEIGHED, _replayed(target, runs, before, steps), key=lambda one: one.replayed.total)
         if not low or here.replayed.total - low[0].replayed.total < LEAST_STEP * first:
             break
@@ -113,25 +129,27 @@ def _atom_at(target: ContendedRecord, base: int, offset: int | None) -> int | No
     return None
 
 
-def _steps(target: ContendedRecord, here: _Footing, sharing: Sharing) -> list[Option]:
-    """The steps from ``here`` that are worth a replay, one for each way to share lines."""
-    parted = defaultdict[int, float](float)
-    for pair, count in sharing.items():
-        for atom in pair if len(pair) > 1 else ():
-            parted[atom] += count
-    hot = sorted(parted, key=lambda atom: (-parted[atom], atom))[:MOST_TOLD_APART]
+def _steps(
+    target: ContendedRecord, here: _Footing, sharing: Sharing, parted: Mapping[int, float], most: Mapping[int, float]
+) -> list[Option]:
+    """The steps from ``here`` that are worth a replay, one for each way to share lines.
+
+    ``parted`` are the misses of each atom by others, ``most`` the most that it had under any of the layouts so far.
+    """
+    hot = sorted(most, key=lambda atom: (-parted.get(atom, 0.0), -most[atom], atom))[:MOST_TOLD_APART]
     now, whole = _neighbours(target, here.option, hot), sum(parted.values()) / 2
     alike: dict[tuple[Neighbours, int], list[Option]] = {}
     made = list(_arrangements(target, here.option.arrangement, hot[:MOST_PLACED]))
     for arrangement in made[:: -(-len(made) // MOST_PLACES) or 1]:
         option = price(target, arrangement)
         key = _neighbours(target, option, hot), option.size
-        if key != (now, here.option.size) and _may_be(target, option):
+        level = fits(target, option) and heavier(target, option) <= 0
+        if level and key != (now, here.option.size):
             alike.setdefault(key, []).append(option)
 
     def outlook(key: tuple[Neighbours, int]) -> float:
         """What should be left, as a share of what there is: by the replay so far, and by the samples."""
-        return _outlook(key[0], now, sharing, parted) / whole + left(alike[key][0].cost) / left(target.now)
+        return _outlook(key[0], now, sharing, most) / whole + left(alike[key][0].cost) / left(target.now)
 
     return [_safest(target, alike[key]) for key in nsmallest(MOST_REPLAYED, alike, key=outlook)]
 
@@ -140,11 +158,6 @@ def _safest(target: ContendedRecord, alike: Sequence[Option]) -> Option:
     """Of options that share lines alike the one that exposes least; of many, some from front to back are looked at."""
     some = alike[:: -(-len(alike) // MOST_ALIKE)]
     return min(some, key=lambda one: exposure(target, one.starts, one.granule))
-
-
-def _may_be(target: ContendedRecord, option: Option) -> bool:
-    """Whether the layout is legal and takes no more memory."""
-    return fits(target, option) and heavier(target, option) <= 0
 
 
 def _arrangements(target: ContendedRecord, start: Arrangement, atoms: Sequence[int]) -> Iterator[Arrangement]:
@@ -171,7 +184,7 @@ def _neighbours(target: ContendedRecord, option: Option, hot: Sequence[int]) -> 
     return tuple(found)
 
 
-def _outlook(then: Neighbours, now: Neighbours, sharing: Sharing, parted: Mapping[int, float]) -> float:
+def _outlook(then: Neighbours, now: Neighbours, sharing: Sharing, most: Mapping[int, float]) -> float:
     """Misses that should be left: of pairs that share a line in as many phases, and of pairs that newly do."""
     stays = 0.0
     for lines, old in zip(then, now, strict=False):
@@ -180,7 +193,7 @@ def _outlook(then: Neighbours, now: Neighbours, sharing: Sharing, parted: Mappin
             if pair in known:
                 stays += sharing.get(frozenset(pair), 0.0)
             else:
-                stays += CHANCE * min(parted[pair[0]], parted[pair[1]])
+                stays += CHANCE * min(most[pair[0]], most[pair[1]])
     return stays / len(then)
 
 
@@ -189,7 +202,8 @@ def _in_few_moves(target: ContendedRecord, made: Arrangement) -> Arrangement:
     if len(made.moves) < 2:
         return made
     stay = [atom for atom, part in enumerate(target.parts) if not part.name or atom in target.freedom.pinned]
-    atoms = moved(made.order, stay)
+    staying = staying_atoms(made.order, [1] * len(made.order), stay)
+    atoms = [atom for atom in made.order if atom not in staying]
     done = [move_in(target, atom, made.order) for atom in atoms]
     if any(one.after == "" for one in done):
         return made  # behind a member without a name, which no patch can say

@@ -20,16 +20,14 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, NOT_JUDGED, Candidate, Finding, Layout, Profile
 from linesmith.analyzer.sharing.parts import own_members
 from linesmith.analyzer.sharing.triage import top_members
-from linesmith.patches.message.paragraphs import move_clause
 from linesmith.tuner.constraints.facts import Premises
-from linesmith.tuner.cost.heat import contended_on
+from linesmith.tuner.cost.meetings import contended_on
 from linesmith.tuner.propose.candidates import MOST_CANDIDATES, Suggestion, candidate
-from linesmith.tuner.reconstruction.memory import sampled_scene
 from linesmith.tuner.reconstruction.reconstructed import reconstructed
 from linesmith.tuner.replay.climb import climbed
 from linesmith.tuner.replay.replayer import may_be_equal, open_trace
 from linesmith.tuner.replay.runs import RecordRuns, ReplayedLayout
-from linesmith.tuner.replay.scene import scene
+from linesmith.tuner.replay.scene import sampled_scene, scene
 
 # What each member that moves must save, as a share of what the best candidate saves.
 WORTH_A_MOVE = 0.06
@@ -98,9 +96,13 @@ def sampled(
     Those of which nothing is recommended anyway are left out: a reconstruction takes seconds.
     """
     found: dict[int, RecordRuns | str] = {}
+    # An anonymous struct has the runs of the record around it, of which several may have answers.
+    runs: dict[int, RecordRuns | str] = {}
     for answer in (one for one in answers if one.candidates and not one.withheld):
-        runs = _reconstructed(answer.finding, findings, profile, layouts, premises)
-        found.update(dict.fromkeys((one.before.id for one in answer.candidates), runs))
+        outer = answer.finding.objects[0].layout or 0
+        if outer not in runs:
+            runs[outer] = _reconstructed(answer.finding, findings, profile, layouts, premises)
+        found.update(dict.fromkeys((one.before.id for one in answer.candidates), runs[outer]))
     return found
 
 
@@ -108,7 +110,7 @@ def _reconstructed(
     finding: Finding, findings: Sequence[Finding], profile: Profile, layouts: Layouts, premises: Premises
 ) -> RecordRuns | str:
     layout = finding.objects[0].layout or 0
-    others = [one for one in findings if one is not finding and one.objects and one.objects[0].layout == layout]
+    others = [one for one in findings if one.rank != finding.rank and one.objects and one.objects[0].layout == layout]
     lines = (finding, *(one for one in others if one.objects[0].outcome in KNOWN))
     here = sampled_scene(lines, layouts.by_id(layout), layouts, premises.kernel, profile.areas)
     draws = reconstructed(lines, profile, layouts, premises.accesses, here)
@@ -183,7 +185,8 @@ def _judged(answer: Suggestion, runs_of: RunsOf) -> Suggestion:
                 raise NotSimulated(runs.removesuffix("."))
             layout = runs.under_candidate(one)
             judgement = runs.judgement(layout)
-            around = bool(locks) and locks.isdisjoint(_moved(one))
+            moved = {name for move in one.moves for name in (move.member, move.partner, *move.members)}
+            around = bool(locks) and locks.isdisjoint(moved)
             found.append(Contender(replace(one, judgement=judgement, recommended=""), layout, around))
         except NotSimulated as refusal:
             untold.append(replace(one, judgement=replace(NOT_JUDGED, refusal=f"{refusal}.")))
@@ -205,12 +208,6 @@ def _climbed(answer: Suggestion, runs_of: RunsOf) -> Iterator[Candidate]:
             one = candidate(answer.finding, answer.target, option, runs.layouts)
             if one.after not in known:
                 yield one
-
-
-def _moved(candidate: Candidate) -> Iterator[str]:
-    """The members that change their place or alignment."""
-    for move in candidate.moves:
-        yield from filter(None, (move.member, move.partner, *move.members))
 
 
 def answered(answer: Suggestion, found: Sequence[Contender]) -> Suggestion:
@@ -272,7 +269,7 @@ def _reason(best: Contender, found: Sequence[Contender]) -> str:
 
 def _with_memory(one: Contender) -> str:
     """What a change that takes more memory saves, a sentence."""
-    made = " and ".join(move_clause(move) for move in one.candidate.moves)
+    made = " and ".join(move.clause for move in one.candidate.moves)
     more, share = one.candidate.after.size - one.candidate.before.size, growth(one.candidate)
     return f" With {more} bytes more ({share:+.0%} memory): {made} saves {one.saved:,.0f}."
 

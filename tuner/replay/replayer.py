@@ -10,7 +10,7 @@ Kuensch, "The jackknife and the bootstrap for general stationary observations", 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from enum import IntEnum
 from pathlib import Path
 
@@ -174,7 +174,7 @@ class MadeRun:
     def __init__(
         self, nodes: Sequence[int], tasks: Sequence[RunTask], handover: float, ending: float, accesses: int, seed: int
     ) -> None:
-        rows = [(one.cpus, one.share, one.lock, one.hold, _steps(one.steps)) for one in tasks]
+        rows = [(one.cpus, one.share, one.lock, one.hold, [astuple(step) for step in one.steps]) for one in tasks]
         self._native = _replay.Course(nodes, rows, handover, ending, accesses, seed)
 
     def counts(self, sites: int) -> list[SiteCounts]:
@@ -187,10 +187,6 @@ class MadeRun:
     def open(self, instructions: Sequence[int], scenes: Sequence[TraceScene]) -> Replay:
         """The run as a trace would give it; ``instructions`` are addresses of code by site."""
         return Replay(self._native.open(instructions, _rows(scenes), LINE_SIZES), tuple(scenes))
-
-
-def _steps(steps: Sequence[RunStep]) -> list[tuple[int, int, int, int, float, int]]:
-    return [(one.address, one.width, one.kind, one.site, one.often, one.part) for one in steps]
 
 
 def _site_counts(one: _replay.Events, shadowed: int, shared: int, stored: int) -> SiteCounts:

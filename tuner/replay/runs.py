@@ -12,10 +12,10 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import hypot
 
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, JudgedLine, JudgedPair, Judgement, Layout
-from linesmith.tuner.reconstruction.reconstructed import widened
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Interval, JudgedLine, JudgedPair, Judgement, Layout
 from linesmith.tuner.replay.plan import KindPlan, ReplayPlan, in_all_phases, plan_for, relaid, unchanged
 from linesmith.tuner.replay.replayer import Replay, Windows, change_interval
 from linesmith.tuner.replay.scene import TraceScene
@@ -27,6 +27,11 @@ MOST_PAIRS = 5
 MOST_NAMED = 4
 # A line or a pair whose misses change by less than this share of all is not worth a row.
 LEAST_CHANGE = 0.005
+# By how much a predicted change is off beyond what the draws show, as standard deviations: a part, and a part of the
+# change (docs/replay.md).
+MODEL_ERROR, MODEL_ERROR_SHARE = 0.06, 0.2
+# From the middle to an end of 80 % of a normal distribution, in standard deviations.
+EIGHTY = 1.2816
 # What a search replays of runs to see which layouts are worth all of them: so many, a single one in so many phases.
 SKETCHED_RUNS = 6
 SKETCHED_PHASES = 2
@@ -98,7 +103,7 @@ class RecordRuns:
         taken = self._runs[:most]
         for at, (replay, number) in enumerate(taken):
             here = replay.scenes[number]
-            plans = self._shifted(plan_of(here), here)
+            plans = in_all_phases(plan_of(here), here) if self.phases > 1 else (plan_of(here),)
             plans = plans[:: max(1, len(plans) // phases)]
             # Of many runs each has the objects in one phase.
             chosen = plans if len(taken) == 1 else (plans[at % len(plans)],)
@@ -116,9 +121,6 @@ class RecordRuns:
         Raises ``NotSimulated`` where an object cannot have it.
         """
         return self._under(lambda here: relaid(here, after, self.layouts), SKETCHED_RUNS, SKETCHED_PHASES)
-
-    def _shifted(self, plan: ReplayPlan, here: TraceScene) -> tuple[ReplayPlan, ...]:
-        return in_all_phases(plan, here) if self.phases > 1 else (plan,)
 
     def under_candidate(self, candidate: Candidate) -> ReplayedLayout:
         """All runs with the candidate's layout; raises ``NotSimulated``."""
@@ -201,6 +203,19 @@ class RecordRuns:
             yield f"taken as objects of one type, though other types may be among them: {names}"
         if replay.untraced:
             yield f"{replay.untraced:,} accesses to lines beyond the first 25 million are not among all misses"
+
+
+def widened(of_draws: Interval, change: float) -> Interval:
+    """The 80 % interval of a predicted ``change`` of a record's misses, ``of_draws`` being that of the draws.
+
+    All draws come of one model of how functions work together, which is not quite right either. Where no draw changes
+    at all, no byte that matters moves.
+    """
+    if of_draws.low == of_draws.high == 0:
+        return of_draws
+    middle, half = (of_draws.low + of_draws.high) / 2, (of_draws.high - of_draws.low) / 2
+    half = hypot(half, EIGHTY * (MODEL_ERROR + MODEL_ERROR_SHARE * abs(change)))
+    return Interval(max(middle - half, -1.0), middle + half)
 
 
 def _by_victim(pairs: Mapping[tuple[Place, Place, bool], float]) -> dict[Place, float]:

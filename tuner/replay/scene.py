@@ -4,23 +4,42 @@
 A record that keeps its size and alignment leaves all that hold it as they are. One that grows, shrinks or asks for
 another alignment has its holders laid out anew, outwards to the object itself. Objects are grouped by how they are laid
 out and allocated.
+
+A profile of samples does not say which objects there are: they lie in memory made up for them, at the phases that the
+lines show. One slab of the cache that holds them stands for all, or the variable itself. Objects in one phase are one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import prod
 from operator import attrgetter
 
 from linesmith.analyzer.attribution.identify import record_of
+from linesmith.analyzer.attribution.line_members import KNOWN
 from linesmith.analyzer.base.errors import NotSimulated
 from linesmith.analyzer.layouts.alignment import record_alignment, with_inferred_alignment
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.layouts.leaves import leaf_at, leaves_at
 from linesmith.analyzer.layouts.placement import BYTE, lay_out, refusal, round_up
-from linesmith.analyzer.model import Layout, Member, ObjectArea, ObjectKind, RecordKind
+from linesmith.analyzer.model import (
+    CACHE_LINE_BYTES,
+    Finding,
+    Layout,
+    LineObject,
+    Member,
+    ObjectArea,
+    ObjectKind,
+    Profile,
+    RecordKind,
+    SlabPlace,
+)
+from linesmith.analyzer.slab.allocation import Kernel
+from linesmith.analyzer.slab.starts import slab_places
 
 # Nesting in real kernels is below 12; the bounds keep damaged input from recursing or growing for ever.
 DEPTH = 32
@@ -235,7 +254,7 @@ def scene(record: Layout, areas: Iterable[ObjectArea], layouts: Layouts, named: 
     """The objects of ``areas`` that are a ``record`` or hold one by value; there may be none."""
     grouped: dict[tuple[ObjectKind, str, int, int, int | None], list[ObjectArea]] = {}
     outers: dict[tuple[ObjectKind, str, int, int, int | None], Layout] = {}
-    containment = Containment(layouts)
+    containment = containment_of(layouts)
     for area in areas:
         outer = record_of(area, containment)
         if outer is None or not holds(outer, layouts, frozenset((record.id,))):
@@ -268,3 +287,128 @@ def places_in(outer: Layout, record: int, layouts: Layouts, depth: int = 0) -> I
             for element in range(min(elements(member), MOST_PLACES)):
                 here = member.offset + element * inner.size
                 yield from (here + place for place in places_in(inner, record, layouts, depth + 1))
+
+
+@lru_cache(maxsize=1)
+def containment_of(layouts: Layouts) -> Containment:
+    """Who holds whom, worked out once."""
+    return Containment(layouts)
+
+
+# In the direct map of x86-64 (Documentation/arch/x86/x86_64/mm.rst), at a multiple of every slab's size.
+SLABS_AT = 0xFFFF_8881_0400_0000
+# Damaged profiles have objects that run over the end of memory.
+TOP = (1 << 64) - (1 << 16)
+
+
+def sampled_scene(
+    findings: Sequence[Finding],
+    record: Layout,
+    layouts: Layouts,
+    kernel: Kernel | None,
+    areas: Sequence[ObjectArea] = (),
+) -> TraceScene:
+    """The objects of ``findings``, whose first object is or holds ``record``; ``kernel`` is ``None`` for a program.
+
+    Of a profile that knows objects, its ``areas``, all that are or hold the record, and where the findings are of
+    others, like those of a program's heap, these as well.
+    """
+    if areas:
+        known = [area for kind in scene(record, areas, layouts).kinds for area in kind.areas]
+        return scene(record, (*areas, *_separate(_outside(known, findings), layouts)), layouts)
+    objects = [finding.objects[0] for finding in findings]
+    if kernel is None or all(_fixed(one) for one in objects):
+        return scene(record, _separate(findings, layouts), layouts)
+    outer = layouts.by_id(objects[0].layout or 0)
+    return scene(record, (_slab(outer, objects, layouts, kernel),), layouts)
+
+
+def with_found_objects(profile: Profile, findings: Sequence[Finding], layouts: Layouts) -> Profile:
+    """The profile with the objects that its findings identified by the code, as ``areas``: those of a program's heap.
+
+    A snapshot knows the objects of a kernel, debug information the variables, and nothing but the code those of a heap.
+    """
+    own = [one for one in findings if one.address is not None and one.objects and one.objects[0].outcome in KNOWN]
+    containment = containment_of(layouts)
+    known = [area for area in profile.areas if record_of(area, containment) is not None]
+    return replace(profile, areas=(*profile.areas, *_separate(_outside(known, own), layouts)))
+
+
+def _outside(areas: Sequence[ObjectArea], findings: Sequence[Finding]) -> list[Finding]:
+    """The findings whose object begins in none of the ``areas``."""
+    by_address = sorted(areas, key=lambda area: area.address)
+    starts = [area.address for area in by_address]
+
+    def lies_in(address: int) -> bool:
+        before = bisect_right(starts, address)
+        return before > 0 and address < by_address[before - 1].end
+
+    return [one for one in findings if not lies_in(_own_address(one))]
+
+
+def addresses(findings: Sequence[Finding], here: TraceScene, layouts: Layouts) -> tuple[int, ...]:
+    """Where in the scene the first object of each finding begins; findings of objects in one phase have the same."""
+    return tuple(_address(finding, here, layouts) for finding in findings)
+
+
+def _fixed(found: LineObject) -> bool:
+    return found.row is not None or bool(found.variable) or found.origin.startswith(ObjectKind.GLOBAL)
+
+
+def _separate(findings: Sequence[Finding], layouts: Layouts) -> Iterator[ObjectArea]:
+    """An area for each object, or for the variable that it is an element of."""
+    end = 0
+    for finding in sorted(findings, key=_own_address):
+        found = finding.objects[0]
+        layout = layouts.by_id(found.layout or 0)
+        area = ObjectArea(
+            ObjectKind.GLOBAL, found.type, _own_address(finding), layout.size, layout.size, 1, (layout.title,)
+        )
+        if (row := found.row) is not None and row.stride >= layout.size:
+            area = ObjectArea(
+                ObjectKind.GLOBAL, row.name, row.address, layout.size, row.stride, row.count, (layout.title,)
+            )
+        if end <= area.address and area.end < TOP:
+            end = area.end
+            yield area
+
+
+def _own_address(finding: Finding) -> int:
+    return (finding.address or SLABS_AT) + finding.objects[0].start
+
+
+def _slab(outer: Layout, objects: Sequence[LineObject], layouts: Layouts, kernel: Kernel) -> ObjectArea:
+    """One slab of the cache in which objects have most of the phases found."""
+    found_in = slab_places(outer, containment_of(layouts), kernel)
+    found = {one.phase for one in objects}
+
+    def fitness(place: SlabPlace) -> tuple[bool, int, bool]:
+        named = any(place.cache.name in one.origin.split() for one in objects)
+        return named, len(found.intersection(one.phase for one in place.phases)), not place.path
+
+    place = max(found_in, key=fitness)
+    geometry = place.cache.geometry
+    starts = [(start + place.offset) % CACHE_LINE_BYTES for start in geometry.starts]
+    # Where no object of the slab begins as they do, its first one does.
+    shift = 0 if found.intersection(starts) else (objects[0].phase - starts[0]) % CACHE_LINE_BYTES
+    return ObjectArea(
+        ObjectKind.SLAB,
+        place.cache.name,
+        SLABS_AT + geometry.lead + shift,
+        geometry.object_bytes,
+        geometry.stride,
+        geometry.objects,
+        (f"struct {place.outer}",),
+    )
+
+
+def _address(finding: Finding, here: TraceScene, layouts: Layouts) -> int:
+    kind = here.kinds[0]
+    if not kind.slab:
+        return _own_address(finding)
+    area, phase = kind.areas[0], finding.objects[0].phase
+    inside = next(places_in(kind.outer, finding.objects[0].layout or 0, layouts), 0)
+    starts = [area.address + number * area.stride + inside for number in range(area.count)]
+    fitting = [start for start in starts if start % CACHE_LINE_BYTES == phase] or starts
+    # Not the first of the slab where there are others: what lies in front of it is an object as well.
+    return fitting[min(1, len(fitting) - 1)]

@@ -38,6 +38,7 @@ from linesmith.patches.edit.verify import locate, verify
 from linesmith.patches.message.message import Confirmation, commit_message
 from linesmith.patches.message.paragraphs import style
 from linesmith.tuner.replay.judged import traced
+from linesmith.tuner.replay.scene import with_found_objects
 from linesmith.tuner.replay.simulated import question_of
 from linesmith.tuner.run.assessment import BlockCourse, assessed, remark
 from linesmith.tuner.run.block import Rig, machine_rig, simulation_rig
@@ -240,7 +241,8 @@ class RungLadder:
         try:
             if seen.trace is None:
                 raise NotSimulated("there is no trace of the profile")
-            trace = TraceRung(seen.profile, seen.trace, record.subject.layout, seen.layouts)
+            profile = with_found_objects(seen.profile, seen.findings, seen.layouts)
+            trace = TraceRung(profile, seen.trace, record.subject.layout, seen.layouts)
         except (NotSimulated, TraceError) as error:
             remark(self.lab.run.journal, f"no trace was replayed: {error}")
             return

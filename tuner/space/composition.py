@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.model import Move, MoveKind
-from linesmith.tuner.propose.arrangement import Arrangement
-from linesmith.tuner.propose.search import Option, price
+from linesmith.tuner.propose.arrangement import Arrangement, Option, price
 from linesmith.tuner.propose.subject import ContendedRecord
 
 
@@ -112,9 +112,9 @@ def _binding(target: ContendedRecord) -> str:
 
 def _atom(target: ContendedRecord, name: str) -> int:
     """The atom that holds the member ``name``."""
-    parts = list(enumerate(target.parts))
-    ends = [at for at, part in parts if name in (part.name, part.last)]
-    return ends[0] if ends else next(at for at, part in parts if any(one.name == name for one in part.members))
+    ends = (at for at, part in enumerate(target.parts) if name in (part.name, part.last))
+    inside = (at for at, part in enumerate(target.parts) if any(one.name == name for one in part.members))
+    return next(chain(ends, inside))
 
 
 def _aligned(target: ContendedRecord, order: Sequence[int], choices: Iterable[Choice]) -> dict[int, int]:

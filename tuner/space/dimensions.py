@@ -5,6 +5,9 @@ Not every order: of all places for a member those count that differ in the line 
 and in the size of the record. Of places that do not differ so, the one that is predicted cheapest stands for all. Hot
 members may stay together where they do not disturb each other, as far as the profile shows: a lock and the word it
 protects, or what one thread writes, move as one, for each alone would leave half of the contention.
+
+Above that, the record that is searched, with the heat of all lines of the profile, and what a layout is predicted to
+cost.
 """
 
 from __future__ import annotations
@@ -14,15 +17,111 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from linesmith.analyzer.attribution.lock import is_lock
 from linesmith.analyzer.base.errors import NothingToSuggest
+from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.placement import round_up
-from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Candidate, Move, MoveKind
-from linesmith.tuner.cost.meetings import contention, meets, residual_share
-from linesmith.tuner.propose.arrangement import moves, unchanged
-from linesmith.tuner.propose.search import Option, harmless_groups
-from linesmith.tuner.propose.subject import ContendedRecord
+from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Candidate, Finding, Move, MoveKind, Outcome
+from linesmith.analyzer.sharing.parts import own_members
+from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
+from linesmith.tuner.cost.meetings import contention, share_together
+from linesmith.tuner.propose.advice import refuse_hopeless
+from linesmith.tuner.propose.arrangement import Option, moves, unchanged
+from linesmith.tuner.propose.search import harmless_groups
+from linesmith.tuner.propose.subject import ContendedRecord, subject
+from linesmith.tuner.propose.tradeoff import exposure, left
 from linesmith.tuner.space.composition import Choice, composed
-from linesmith.tuner.space.hot_record import HotRecord, estimate
+
+# What one member without samples that newly meets a writer costs, as a share of all contended samples.
+EXPOSED = 0.02
+# What a record twice as large costs more: fewer of them fit a cache.
+SIZE = 0.02
+# What a step more costs, so that of layouts that promise the same the smaller change comes first.
+STEP = 0.003
+# No layout removes all contention.
+LEAST = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class HotRecord:
+    """``leading`` is the record's hottest line, ``lines`` are all of them, one for each of their objects of this type.
+
+    ``subject`` carries the contacts of all of them; ``others`` are the profile's other findings. ``contended`` are the
+    samples of the record's lines, at least those that the contacts explain.
+    """
+
+    leading: Finding
+    lines: tuple[Finding, ...]
+    others: tuple[Finding, ...]
+    subject: ContendedRecord
+    contended: float
+
+
+def hot_records(
+    findings: Sequence[Finding], layouts: Layouts, wanted: str, premises: Premises = NO_PREMISES
+) -> Iterator[HotRecord]:
+    """Records whose members may be rearranged, hottest first; those called ``wanted`` only, unless it is empty.
+
+    Raises ``NothingToSuggest`` with the reason for the hottest line when there is none.
+    """
+    name = wanted.split()[-1] if wanted else ""
+    holding = [one for one in findings if not name or any(it.type == name for it in one.objects)]
+    # Each with its objects of that type first.
+    chosen = [replace(one, objects=tuple(sorted(one.objects, key=lambda it: it.type != name))) for one in holding]
+    if not chosen:
+        held = f"no line of the profile holds {name}" if name else "The profile has no line with a record to rearrange"
+        raise NothingToSuggest(f"{held}; `linesmith hot` lists its records")
+    reasons: list[NothingToSuggest] = []
+    done: set[int | None] = set()
+    for leading in chosen:
+        layout = leading.objects[0].layout if leading.objects else None
+        if layout is None or layout not in done:
+            try:
+                yield _hot_record(leading, [one for one in chosen if one is not leading], layouts, premises)
+                done.add(layout)
+            except NothingToSuggest as reason:
+                reasons.append(reason)
+    if not done:
+        raise reasons[0]
+
+
+def _hot_record(leading: Finding, others: Sequence[Finding], layouts: Layouts, premises: Premises) -> HotRecord:
+    first = leading.objects[0] if leading.objects else None
+    # Whose members could move has to be known, though it may not be known who meets whom.
+    known = first is not None and first.layout is not None and first.outcome is Outcome.RESOLVED
+    if not known or (first is not None and is_lock(first.type)):
+        refuse_hopeless(leading, layouts)
+    same = [one for one in (leading, *others) if any(it.layout == leading.objects[0].layout for it in one.objects)]
+    lines = [line for finding in same for line in _by_object(finding, leading.objects[0].layout)]
+    target = subject(lines[0], layouts, lines[1:], premises)
+    contended = max(sum(contact.weight for contact in target.heat.sampled), sum(one.contended for one in same))
+    return HotRecord(leading, tuple(lines), tuple(others), target, contended)
+
+
+def _by_object(finding: Finding, layout: int | None) -> Iterator[Finding]:
+    """The finding once for each object of this layout, which comes first, with the pairs that meet inside it."""
+    for target in finding.objects:
+        if target.layout == layout:
+            rest = (one for one in finding.objects if one is not target)
+            own = replace(finding, objects=(target, *rest))
+            names = {member.top for member in own_members(own)}
+            pairs = tuple(pair for pair in own.triage.pairs if pair.first in names and pair.second in names)
+            yield replace(own, triage=replace(own.triage, pairs=pairs))
+
+
+def estimate(record: HotRecord, option: Option) -> float:
+    """What a layout is predicted to cost as a ratio to the layout as it is, below 1 when better.
+
+    The ratio is that of contended samples as ``suggest`` counts them, not of time: it orders what is replayed.
+    """
+    target = record.subject
+    before, after = left(target.now), left(option.cost)
+    total = max(record.contended, before, 1.0)
+    exposed = exposure(target, option.starts, option.granule)
+    larger = option.size / max(target.layout.size, 1) - 1
+    further = EXPOSED * exposed + SIZE * larger + STEP * len(option.arrangement.moves)
+    return max((total - before + after) / total, LEAST) + further
+
 
 # Hot atoms that are looked at, the hottest.
 MOST_ATOMS = 8
@@ -39,22 +138,12 @@ MOST_PLACES = 5
 AS_IT_IS = Choice("as it is")
 
 # Atoms that move together, the hottest first.
-AtomGroup = tuple[int, ...]
+AtomGroup = list[int]
 
 
-def groups(record: HotRecord) -> tuple[AtomGroup, ...]:
+def groups(record: HotRecord) -> list[AtomGroup]:
     """The groups of the record's hot atoms, the hottest first; each atom is in one."""
-    costs = _costs(record)
-
-    def cost_with(atom: int, others: Sequence[int] | None) -> float:
-        """What the atom costs with the ``others``, ``None`` for all there are."""
-        met = (
-            [pair for pair in one if atom in pair and (others is None or pair - {atom} <= set(others))] for one in costs
-        )
-        return sum(max((one[pair] for pair in pairs), default=0.0) for one, pairs in zip(costs, met, strict=True))
-
-    found = harmless_groups(hottest(record)[:MOST_ATOMS], cost_with)
-    return tuple(tuple(one) for one in found[:MOST_GROUPS])
+    return harmless_groups(record.subject, hottest(record)[:MOST_ATOMS])[:MOST_GROUPS]
 
 
 def hottest(record: HotRecord) -> list[int]:
@@ -64,27 +153,11 @@ def hottest(record: HotRecord) -> list[int]:
     for contact in target.heat.sampled:
         for spot in (contact.first, contact.second):
             heat[spot][0] += contact.weight
-    for pair in record.neighbours:
-        for spot in (pair.first, pair.second):
-            heat[spot][0] += pair.weight
     least = WORTHWHILE * record.contended
     worth = [spot for spot in heat if contention(spot.name, record.lines) >= least]
     ranked = sorted(worth, key=lambda spot: [-value for value in heat[spot]])
     atoms = dict.fromkeys(target.owners[spot.member] for spot in ranked)
     return [atom for atom in atoms if target.parts[atom].name and len(target.freedom.places(atom)) > 1]
-
-
-def _costs(record: HotRecord) -> list[dict[frozenset[int], float]]:
-    """What each two atoms cost each other, for each disturbance: of what stands in for it, the worst counts."""
-    owners = record.subject.owners
-    found: list[dict[frozenset[int], float]] = []
-    for group in record.disturbances:
-        costs: dict[frozenset[int], float] = {}
-        for contact in (one for one in group if one.sampled):
-            pair = frozenset((owners[contact.first.member], owners[contact.second.member]))
-            costs[pair] = max(costs.get(pair, 0.0), contact.weight)
-        found.append(costs)
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,15 +255,13 @@ def _movements(target: ContendedRecord, group: AtomGroup) -> Iterator[Choice]:
 
 def _effect(target: ContendedRecord, group: AtomGroup, option: Option) -> tuple[object, ...]:
     """What tells places apart: the lines of the group, the members that meet and how often, the record's size."""
-    objects = target.heat.mixes.starts(option.granule)
-    phase = (target.heat.phase or 0) if option.granule == target.heat.granule else 0
+    heat = target.heat
+    phase = (heat.phase or 0) if option.granule == heat.granule else 0
     lines = tuple((option.starts[target.positions[atom][0]] + phase) // CACHE_LINE_BYTES for atom in group)
     met = tuple(
-        (
-            meets(contact, option.starts, phase, target.heat.line_bytes),
-            residual_share(contact, option.starts, target.heat.line_bytes, objects),
-        )
-        for contact in target.heat.contacts
+        share_together(contact, option.starts, mix, heat.line_bytes)
+        for contact in heat.contacts
+        for mix in (heat.here(option.granule), heat.mix(option.granule))
     )
     return lines, met, option.size
 
@@ -217,8 +288,9 @@ def _alignments(record: HotRecord, atom: int, growth: int) -> list[Choice]:
 def _own_size(record: HotRecord, atom: int) -> int:
     """The power of two that keeps a member of several hot parts within a line; 0 where there is nothing to keep."""
     target = record.subject
-    spots = {one.spot for one in record.touches if target.owners[one.spot.member] == atom}
-    parts = max((sum(1 for one in record.touches if one.spot == spot) for spot in spots), default=0)
+    names = target.parts[atom].names
+    touched = {(one.top, one.object_offset) for line in record.lines for one in own_members(line) if one.top in names}
+    parts = max((sum(top == name for top, _ in touched) for name in names), default=0)
     size = target.parts[atom].members[0].size
     return 1 << (size - 1).bit_length() if parts > 1 and 1 < size <= CACHE_LINE_BYTES // 2 else 0
 

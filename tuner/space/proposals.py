@@ -16,22 +16,17 @@ from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Candidate, Dimension, Finding, HolderChange, MoveKind, Point, Searching, Space
-from linesmith.patches.message.paragraphs import move_clause
 from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
-from linesmith.tuner.propose.arrangement import unchanged
+from linesmith.tuner.propose.arrangement import Option, price, unchanged
 from linesmith.tuner.propose.candidates import candidate, propose
-from linesmith.tuner.propose.search import Option, price
 from linesmith.tuner.propose.subject import ContendedRecord
 from linesmith.tuner.space.composition import Choice, composed
-from linesmith.tuner.space.dimensions import SearchDimension, assigned, dimensions, hottest
-from linesmith.tuner.space.hot_record import HotRecord, estimate, hot_records
+from linesmith.tuner.space.dimensions import HotRecord, SearchDimension, assigned, dimensions, estimate, hot_records
 
 # Points of a space, the illegal ones included.
 MOST_POINTS = 600
 # What a choice counts for that is not legal alone: it may be together with others.
 _UNKNOWN = 1.0
-# A prior that removes less than this share of what the best of them does comes behind all that remove more.
-GOOD_PART = 0.7
 # Records around the one that is changed which are told by name.
 MOST_HOLDERS = 3
 # What makes a layout: bytes at which members start, the record's size, and the alignments asked for.
@@ -85,14 +80,14 @@ def picked(made: Sequence[SearchDimension], point: Point) -> Iterator[Choice]:
 
 
 def smaller(
-    record: HotRecord, made: Sequence[SearchDimension], suggested: Sequence[Sequence[Candidate]], growth: int
+    record: HotRecord, made: Sequence[SearchDimension], suggested: Sequence[Candidate], growth: int
 ) -> tuple[SearchDimension, ...]:
     """The dimensions with so few choices that there are at most ``MOST_POINTS`` points.
 
     Large dimensions lose a choice first, those of colder members before; in each, the choices that alone are predicted
     worst go first, and what ``suggested`` chooses goes last.
     """
-    favoured = {item for group in suggested for one in group for item in assigned(record, one).items()}
+    favoured = {item for one in suggested for item in assigned(record, one).items()}
 
     def alone(choice: Choice) -> float:
         try:
@@ -149,7 +144,7 @@ class RecordProposals:
         """What is done, in words, and what it does to the records around the one that is changed."""
         option, target = self._option(point), self.record.subject
         holders = target.holders.changes(option.granule, option.size - target.layout.size)
-        return (*(move_clause(move) for move in option.arrangement.moves), *_around(holders))
+        return (*(move.clause for move in option.arrangement.moves), *_around(holders))
 
     def estimate(self, point: Point) -> float:
         """The predicted ratio of its cost to that of the baseline; below 1 is better."""
@@ -195,63 +190,40 @@ def _around(holders: Sequence[HolderChange]) -> Iterator[str]:
 
 def _proposals(record: HotRecord, layouts: Layouts, growth: int) -> RecordProposals:
     suggested = _suggested(record, layouts, growth)
-    made = dimensions(record, [one for group in suggested for one in group], growth)
-    made = smaller(record, made, suggested, growth)
+    made = smaller(record, dimensions(record, suggested, growth), suggested, growth)
     legal = legality(record.subject, made, growth)
     searched = tuple(Dimension(one.name, tuple(choice.words for choice in one.choices)) for one in made)
-    points = (point for group in suggested if (point := _point(record, made, group)) is not None)
+    points = (point for one in suggested if (point := _point(record, made, one)) is not None)
     priors = dict.fromkeys(legal.same[point] for point in points if point in legal.same)
-    costs = {point: estimate(record, legal.options[point]) for point in priors if point in legal.options}
-    best = min(costs.values(), default=1.0)
-    # Those that are predicted to remove a good part come before the others; else they stay in their order.
-    known = tuple(sorted(costs, key=lambda point: 1 - costs[point] < GOOD_PART * (1 - best)))
+    known = tuple(one for one in priors if one in legal.options)
     return RecordProposals(Space(searched, known), record, layouts, legal)
 
 
-def _suggested(record: HotRecord, layouts: Layouts, growth: int) -> list[tuple[Candidate, ...]]:
-    """Candidates to make together: each of the hottest line alone, the best of all lines at once.
-
-    What moves only members that no line shows hot is left to the hottest line.
-    """
-    findings, premises = (*record.lines, *record.others), record.subject.premises
-    hot = {record.subject.parts[atom].name for atom in hottest(record)}
-
-    def fits(proposed: Candidate) -> bool:
-        """Whether the candidate is of the record that is searched, and small enough."""
-        same = proposed.before.id == record.subject.layout.id
-        around = all(one.after <= one.before + growth for one in proposed.holders)
-        return same and around and proposed.after.size <= proposed.before.size + growth
-
-    leading, *others = (
-        [one for one in _candidates(line, findings, layouts, premises) if fits(one)] for line in record.lines
-    )
-    best = [next((one for one in line if {move.member for move in one.moves} <= hot), None) for line in others]
-    more = tuple(dict.fromkeys(one for one in best if one is not None))
-    alone: list[tuple[Candidate, ...]] = [(one,) for one in (*leading, *more)]
-    return [*alone, (*leading[:1], *more)] if len(alone) > 1 and more else alone
-
-
-def _candidates(line: Finding, findings: Sequence[Finding], layouts: Layouts, premises: Premises) -> list[Candidate]:
-    """What ``suggest`` shows for the line; no swap where a move of one member does it too."""
+def _suggested(record: HotRecord, layouts: Layouts, growth: int) -> list[Candidate]:
+    """What ``suggest`` has for the record and is small enough; no swap where a move of one member does it too."""
+    line, *others = record.lines
     try:
-        found = propose(line, layouts, others=[one for one in findings if one is not line], premises=premises)
+        found = propose(line, layouts, others=(*others, *record.others), premises=record.subject.premises)
     except NothingToSuggest:
         return []
-    kinds = [{move.kind for move in one.moves} for one in found]
-    moved = any(MoveKind.SWAP not in one for one in kinds)
-    return [one for one, kind in zip(found, kinds, strict=True) if MoveKind.SWAP not in kind or not moved]
+    swaps = [any(move.kind is MoveKind.SWAP for move in one.moves) for one in found]
+    return [
+        one
+        for one, swap in zip(found, swaps, strict=True)
+        if one.before.id == record.subject.layout.id
+        and one.after.size <= one.before.size + growth
+        and all(holder.after <= holder.before + growth for holder in one.holders)
+        and not (swap and not all(swaps))
+    ]
 
 
-def _point(record: HotRecord, made: Sequence[SearchDimension], together: Sequence[Candidate]) -> Point | None:
-    """The point at which these candidates are made; ``None`` where one of them, or both at once, cannot be chosen."""
+def _point(record: HotRecord, made: Sequence[SearchDimension], candidate: Candidate) -> Point | None:
+    """The point at which the candidate is made; ``None`` where it cannot be chosen."""
     point = [0] * len(made)
     places = {one.name: number for number, one in enumerate(made)}
-    for name, choice in (item for one in together for item in assigned(record, one).items()):
+    for name, choice in assigned(record, candidate).items():
         place = places.get(name)
         if place is None or choice not in made[place].choices:
             return None
-        number = made[place].choices.index(choice)
-        if point[place] not in (0, number):
-            return None
-        point[place] = number
+        point[place] = made[place].choices.index(choice)
     return tuple(point)

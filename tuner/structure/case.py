@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cached_property, lru_cache
 
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.questions import accesses_of
@@ -35,7 +35,7 @@ from linesmith.analyzer.slab.allocation import CacheOptions, Kernel, cache_of, o
 from linesmith.analyzer.slab.starts import slab_places
 from linesmith.tuner.constraints.facts import Premises
 from linesmith.tuner.cost.phases import memory_use
-from linesmith.tuner.replay.scene import DEPTH
+from linesmith.tuner.replay.scene import DEPTH, containment_of
 from linesmith.tuner.structure.reshape import laid_out_around
 
 NOTHING_ASKED = CacheOptions()
@@ -85,45 +85,29 @@ class Allocation:
         return self.containment.layouts.variants(held[0].outer)[0] if held else layout
 
 
-CodeOf = Callable[[int], TypeAccesses | None]
-PointersTo = Callable[[str], tuple[tuple[Layout, str], ...]]
-
-
-@dataclass(frozen=True, slots=True)
 class AdvicePremises:
-    """What all findings of a profile rest on; ``code_of`` tells who touches a record, by its id.
+    """What all findings of a profile rest on; what is asked of the code is worked out once for each record."""
 
-    ``pointers_to`` tells which members of which records point to records of a name.
-    """
+    def __init__(self, layouts: Layouts, premises: Premises, accesses: AccessMap | None) -> None:
+        self.layouts = layouts
+        self.premises = premises
+        self.accesses = accesses
+        self.containment = containment_of(layouts)
+        self.code_of = lru_cache(maxsize=None)(self._code_of)
 
-    layouts: Layouts
-    premises: Premises
-    accesses: AccessMap | None
-    code_of: CodeOf
-    containment: Containment
-    pointers_to: PointersTo
+    def _code_of(self, layout: int) -> TypeAccesses | None:
+        """Who touches the record with this id."""
+        return None if self.accesses is None else accesses_of(self.layouts.by_id(layout), self.layouts, self.accesses)
 
-
-def ground(layouts: Layouts, premises: Premises, accesses: AccessMap | None) -> AdvicePremises:
-    """The ground of a profile; what is asked of the code is worked out once for each record."""
-
-    @cache
-    def touched(layout_id: int) -> TypeAccesses | None:
-        return None if accesses is None else accesses_of(layouts.by_id(layout_id), layouts, accesses)
-
-    @cache
-    def pointers() -> dict[str, list[tuple[Layout, str]]]:
+    @cached_property
+    def pointers(self) -> Mapping[str, list[tuple[Layout, str]]]:
+        """Which members of which records point to records, by the name of these."""
         found: dict[str, list[tuple[Layout, str]]] = {}
-        for layout in layouts:
+        for layout in self.layouts:
             for member in layout.members:
                 if member.target:
                     found.setdefault(member.target, []).append((layout, member.name))
         return found
-
-    def pointers_to(record: str) -> tuple[tuple[Layout, str], ...]:
-        return tuple(pointers().get(record, ()))
-
-    return AdvicePremises(layouts, premises, accesses, touched, Containment(layouts), pointers_to)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,17 +249,3 @@ def tallied(case: Case, names: Sequence[str]) -> dict[str, FunctionTally]:
             tally.reads |= {name: None} if one.counts.reading else {}
             tally.writes |= {name: None} if one.counts.writing else {}
     return found
-
-
-def functions_by_member(layout: Layout, layouts: Layouts, accesses: AccessMap | None) -> dict[str, int]:
-    """How many functions touch each member, by its name; empty where the code was not followed.
-
-    Where no profile tells, those that the code names least are guessed to be cold.
-    """
-    if accesses is None:
-        return {}
-    found: dict[str, set[str]] = {member.name: set() for member in layout.members if member.name}
-    for part in accesses_of(layout, layouts, accesses).members:
-        if top(part.path) in found:
-            found[top(part.path)].update(one.function for one in part.functions)
-    return {name: len(functions) for name, functions in found.items()}

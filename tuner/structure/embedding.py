@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.attribution.lock import has_lock, is_lock
@@ -21,7 +21,7 @@ from linesmith.analyzer.model import (
     TriageKind,
 )
 from linesmith.tuner.constraints.rules import freedom
-from linesmith.tuner.structure.case import Allocation, Case, accessors, functions_by_member
+from linesmith.tuner.structure.case import Allocation, Case, accessors
 from linesmith.tuner.structure.locks import SMALL_LOCK
 from linesmith.tuner.structure.reshape import at, behind, embedded, explained, with_member
 
@@ -30,22 +30,6 @@ LEAST_BETWEEN = 30
 # What an object has that several others hold or find by a list.
 _SHARED = re.compile(r"refcount|refcnt|kref|list_head|hlist|llist|rb_node")
 ONE_EACH = "Whether each {outer} has a {inner} of its own, and as long as it lives, no layout tells."
-
-
-@dataclass(frozen=True, slots=True)
-class PulledIn:
-    """``before`` with ``member``, a pointer to ``target``, replaced by the object: ``after``.
-
-    ``beside`` are the members that share a line with it, ``moved`` those that moved behind it.
-    """
-
-    before: Layout
-    target: Layout
-    member: str
-    after: Layout
-    size: int
-    beside: tuple[str, ...]
-    moved: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,29 +45,22 @@ class Pulling:
     cold: tuple[str, ...] = ()
 
 
-def pulled_in(
-    layout: Layout, layouts: Layouts, home: Allocation, wish: Pulling, functions: Mapping[str, int]
-) -> Iterator[StructuralAdvice]:
+def pulled_in(layout: Layout, layouts: Layouts, home: Allocation, wish: Pulling) -> Iterator[StructuralAdvice]:
     """The object pulled in as it is; then, of a lock or where a size is asked for, smaller; then with cold members.
 
-    ``functions`` says how many touch each member: those with the fewest move behind the object where none are named.
     Raises ``StructureRefused`` for what is no pointer to a known record.
     """
     target = _target_of(layout, wish.member, layouts)
     last = _may_be_last(layout, layouts)
-    plain = _in_place(layout, target, replace(wish, size=None), last)
-    yield _advice(plain, home, wish, functions)
+    plain = replace(wish, size=None, cold=())
+    yield _advice(layout, target, plain, _in_place(layout, target, plain, last), home)
     small = wish.size if wish.size is not None else SMALL_LOCK if is_lock(target.name) else None
-    least = plain
+    smaller = replace(plain, size=small)
     if small is not None and small < target.size:
-        least = _in_place(layout, target, replace(wish, size=small), last)
-        yield _advice(least, home, wish, functions)
-    smaller = replace(wish, size=small, cold=_coldest(layout, functions, wish.member))
-    cold = wish.cold or _fewest_cold(layout, target, smaller, last)
-    if cold:
-        placed = _with_cold_behind(layout, target, replace(smaller, cold=cold), last)
-        if wish.cold or placed.after.size < least.after.size or set(placed.beside) <= set(placed.moved):
-            yield _advice(placed, home, wish, functions)
+        yield _advice(layout, target, smaller, _in_place(layout, target, smaller, last), home)
+    if wish.cold:
+        asked = replace(smaller, cold=wish.cold)
+        yield _advice(layout, target, asked, _with_cold_behind(layout, target, asked, last), home)
 
 
 def _target_of(layout: Layout, member: str, layouts: Layouts) -> Layout:
@@ -112,52 +89,22 @@ def _pulled(layout: Layout, target: Layout, wish: Pulling) -> tuple[Layout, int]
     return with_member(whole, position, inside), position
 
 
-def _in_place(layout: Layout, target: Layout, wish: Pulling, last: frozenset[int]) -> PulledIn:
+def _in_place(layout: Layout, target: Layout, wish: Pulling, last: frozenset[int]) -> Layout:
     """The object where its pointer is, or behind all others if it may go there: whichever makes the record smaller."""
     here, position = _pulled(layout, target, wish)
     ways = (here, behind(here, position, ())) if position in last else (here,)
-    smallest = min(ways, key=lambda one: (one.size, len(tuple(_beside(one, wish.member)))))
-    return _embedding(layout, target, wish, smallest, ())
+    return min(ways, key=lambda one: (one.size, len(tuple(_beside(one, wish.member)))))
 
 
-def _with_cold_behind(layout: Layout, target: Layout, wish: Pulling, last: frozenset[int]) -> PulledIn:
+def _with_cold_behind(layout: Layout, target: Layout, wish: Pulling, last: frozenset[int]) -> Layout:
     """The object on the last line, with all cold members behind it.
 
     Raises ``StructureRefused`` when one of them may not follow all others.
     """
     here, position = _pulled(layout, target, wish)
-    cold = [at(layout, name) for name in wish.cold]
     if refused := [name for name in (wish.member, *wish.cold) if at(layout, name) not in last]:
         raise StructureRefused(f"{', '.join(refused)} may not move to the end of {layout.title}")
-    names = tuple(layout.members[place].name for place in sorted(cold))
-    return _embedding(layout, target, wish, behind(here, position, cold), names)
-
-
-def _coldest(layout: Layout, functions: Mapping[str, int], keep: str) -> tuple[str, ...]:
-    """The members by how many functions touch them, fewest first; the larger first among equals."""
-    sizes = {member.name: member.size for member in layout.members}
-    known = [name for name in functions if name != keep and name in sizes]
-    return tuple(sorted(known, key=lambda name: (functions[name], -sizes[name])))
-
-
-def _fewest_cold(layout: Layout, target: Layout, wish: Pulling, last: frozenset[int]) -> tuple[str, ...]:
-    """Of the cold members the first that make the record smallest, without those that are not needed for it."""
-    here, position = _pulled(layout, target, wish)
-    if position not in last:
-        return ()
-    movable = [place for name in wish.cold if (place := at(layout, name)) in last]
-    sizes = [behind(here, position, movable[:count]).size for count in range(1, len(movable) + 1)]
-    moved = movable[: sizes.index(min(sizes)) + 1] if sizes else []
-    for place in reversed(moved[:]):
-        rest = [one for one in moved if one != place]
-        if rest and behind(here, position, rest).size == min(sizes):
-            moved = rest
-    return tuple(layout.members[place].name for place in moved)
-
-
-def _embedding(layout: Layout, target: Layout, wish: Pulling, after: Layout, moved: Sequence[str]) -> PulledIn:
-    size = wish.size if wish.size is not None else target.size
-    return PulledIn(layout, target, wish.member, after, size, tuple(_beside(after, wish.member)), tuple(moved))
+    return behind(here, position, [at(layout, name) for name in wish.cold])
 
 
 def _beside(layout: Layout, name: str) -> Iterator[str]:
@@ -170,54 +117,42 @@ def _beside(layout: Layout, name: str) -> Iterator[str]:
             yield member.name or "an anonymous member"
 
 
-def _advice(one: PulledIn, home: Allocation, wish: Pulling, functions: Mapping[str, int]) -> StructuralAdvice:
+def _advice(layout: Layout, target: Layout, wish: Pulling, after: Layout, home: Allocation) -> StructuralAdvice:
+    cold = sorted(wish.cold, key=lambda name: at(layout, name))
+    size = wish.size if wish.size is not None else target.size
+    smaller = f" with {size} bytes" if size != target.size else ""
+    moved = f", {', '.join(cold)} behind it" if cold else ""
+    what = f"{target.title} becomes the member {wish.member} of {layout.title}{smaller}"
+    sizes = f"{layout.size} + {target.size} -> {after.size} bytes"
     return StructuralAdvice(
         StructureKind.PULL_IN,
-        one.before.name,
-        (one.member, *one.moved),
-        _sentence(one, wish),
-        before=(one.before, one.target),
-        after=(one.after,),
-        memory_before=(*home.now(one.before), *home.of_another(one.target)),
-        memory_after=home.then(one.after),
-        notes=tuple(_notes(one, home, wish, functions)),
+        layout.name,
+        (wish.member, *cold),
+        f"{what}, aligned to {wish.alignment} bytes{moved}: {sizes}",
+        before=(layout, target),
+        after=(after,),
+        memory_before=(*home.now(layout), *home.of_another(target)),
+        memory_after=home.then(after),
+        notes=tuple(_notes(layout, target, wish, after, home)),
     )
 
 
-def _sentence(one: PulledIn, wish: Pulling) -> str:
-    smaller = f" with {one.size} bytes" if one.size != one.target.size else ""
-    cold = f", {', '.join(one.moved)} behind it" if one.moved else ""
-    sizes = f"{one.before.size} + {one.target.size} -> {one.after.size} bytes"
-    what = f"{one.target.title} becomes the member {one.member} of {one.before.title}{smaller}"
-    return f"{what}, aligned to {wish.alignment} bytes{cold}: {sizes}"
-
-
-def _notes(one: PulledIn, home: Allocation, wish: Pulling, functions: Mapping[str, int]) -> Iterator[str]:
-    if one.beside:
-        yield f"On a line with {one.member}, where objects begin with a line: {', '.join(one.beside)}."
+def _notes(layout: Layout, target: Layout, wish: Pulling, after: Layout, home: Allocation) -> Iterator[str]:
+    """Who lies beside the object, whether the cache keeps its alignment, and how much of the answer is assumed."""
+    if beside := ", ".join(_beside(after, wish.member)):
+        yield f"On a line with {wish.member}, where objects begin with a line: {beside}."
     else:
-        yield f"{one.member} has its line to itself where objects begin with a line."
-    if not functions and not wish.cold:
-        yield "Which members are so cold that they could lie behind it no code tells."
-    if one.moved and not wish.cold:
-        counted = ", ".join(f"{name} ({functions[name]})" for name in one.moved)
-        yield f"Taken for cold because the fewest functions touch them: {counted}. A profile may tell otherwise."
-    if one.size != one.target.size:
-        yield f"What does the work of {one.target.title} in {one.size} bytes is to be written first."
-    yield from _alignment(one, home, wish)
-    yield ONE_EACH.format(outer=one.before.name, inner=one.target.name)
-
-
-def _alignment(one: PulledIn, home: Allocation, wish: Pulling) -> Iterator[str]:
-    """Whether the cache keeps the alignment, and how much of the answer is assumed."""
-    cache = home.changed(one.after)
+        yield f"{wish.member} has its line to itself where objects begin with a line."
+    if wish.size is not None and wish.size != target.size:
+        yield f"What does the work of {target.title} in {wish.size} bytes is to be written first."
+    cache = home.changed(after)
     if cache is None:
         yield f"Holds where objects are allocated at multiples of {wish.alignment} bytes."
-        return
-    if cache.geometry.alignment % wish.alignment:
+    elif cache.geometry.alignment % wish.alignment:
         yield f"The cache aligns its objects to {cache.geometry.alignment} bytes: create it with SLAB_HWCACHE_ALIGN."
-    if cache.basis is SlabBasis.ASSUMED:
+    if cache is not None and cache.basis is SlabBasis.ASSUMED:
         yield f"The cache is assumed: {cache.reason}."
+    yield ONE_EACH.format(outer=layout.name, inner=target.name)
 
 
 def pulling_in(case: Case) -> Iterator[StructuralAdvice]:
@@ -238,7 +173,7 @@ def pulling_in(case: Case) -> Iterator[StructuralAdvice]:
         if (" of the " in it.victim.member) != (" of the " in it.writer.member)
     )
     # The only record with a member that points to such an object, and that member.
-    found = case.ground.pointers_to(case.layout.name)
+    found = case.ground.pointers.get(case.layout.name, [])
     names = {(record.name, member) for record, member in found if record.name != case.layout.name}
     owner = found[0] if len(names) == 1 and found[0][0].name else None
     if between < LEAST_BETWEEN or owner is None or _shared(case.layout, case.ground.layouts):
@@ -259,12 +194,11 @@ def _shared(layout: Layout, layouts: Layouts) -> bool:
 
 
 def _advice_for_owned(case: Case, record: Layout, pointer: str, reasons: tuple[str, ...]) -> Iterator[StructuralAdvice]:
-    """The object as it is, then smaller or with cold members behind it."""
+    """The object as it is, then smaller."""
     base = case.ground
     home = Allocation(base.premises.kernel, base.containment)
-    functions = functions_by_member(record, base.layouts, base.accesses)
     try:
-        ways = tuple(pulled_in(record, base.layouts, home, Pulling(pointer), functions))
+        ways = tuple(pulled_in(record, base.layouts, home, Pulling(pointer)))
     except StructureRefused:
         return
     reached = accessors(replace(case, layout=record), (pointer,))

@@ -37,7 +37,6 @@ from linesmith.tuner.structure.reshape import at, explained, shrunk, with_member
 ATOMIC_SHARE = 0.5
 # A lock that is taken for reading by so many is better not shared by its readers.
 READ_SHARE = 0.8
-# Functions that take or release a lock for reading, by the names that Linux and POSIX give them.
 # Bytes of a small lock: a word with a bit to wait on.
 SMALL_LOCK = 8
 # A line that less of the lock's contention falls on does not matter.

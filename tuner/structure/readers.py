@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Advice for members that many read: copies to read from, reading before writing, an object of its own.
+"""Advice for members that many read: reading before writing, an object of its own.
 
-What many CPUs read and few write is read from a copy that the writer keeps up to date. A store of what is there already
-takes the line from everybody for nothing. A written member that cannot be parted from its readers is pushed out to an
-object of its own.
+A store of what is there already takes the line from everybody for nothing. A written member that cannot be parted from
+its readers is pushed out to an object of its own.
 """
 
 from __future__ import annotations
@@ -23,11 +22,9 @@ from linesmith.analyzer.model import (
     StructureKind,
     TriageKind,
 )
-from linesmith.tuner.structure.case import Allocation, Case, accessors, main_member
+from linesmith.tuner.structure.case import Allocation, Case, accessors
 from linesmith.tuner.structure.reshape import WORD, at, explained, pointer_to, with_member
 
-# Reads for each store from which on a store that visits every copy is cheaper than everybody's miss.
-READS_PER_WRITE = 20
 # A writer of less of the line's contended accesses is not what the line is about; nor is a pair.
 MAIN_SHARE = 0.25
 PUSH_OUT_MAIN_SHARE = 0.5
@@ -36,32 +33,6 @@ _VALUES = (MemberCategory.SCALAR, MemberCategory.ENUM, MemberCategory.UNKNOWN)
 _UNKNOWN = (
     "Whether {name} often keeps its value no sample tells: count how often a store changes it before you do this."
 )
-
-
-def reading_copies(case: Case) -> Iterator[StructuralAdvice]:
-    """Advice for a member truly shared that is read far more often than written, as a recording counts."""
-    name = main_member(case)
-    member = case.member(name)
-    seen = case.seen(name)
-    reads, writes = sum(one.reads for one in seen), sum(one.writes for one in seen)
-    counted = case.finding.cost.exact and TriageKind.TRUE_SHARING in case.kinds
-    if not counted or member is None or member.size > CACHE_LINE_BYTES or any(one.lock for one in seen):
-        return
-    if not writes or reads < READS_PER_WRITE * writes:
-        return
-    yield StructuralAdvice(
-        StructureKind.READ_COPY,
-        case.finding.objects[0].type,
-        (name,),
-        f"let each node read a copy of {name}, which the writer keeps up to date",
-        reasons=(
-            f"{case.share(name):.0%} of the line's contended accesses waited on {name} for stores to it",
-            f"{reads:,} reads for {writes:,} stores: {reads // writes:,} to one",
-        ),
-        accessors=accessors(case, (name,)),
-        before=(case.layout,),
-        notes=("A reader may see the old value for a moment after the writer has changed it.",),
-    )
 
 
 def reading_first(case: Case) -> Iterator[StructuralAdvice]:
