@@ -2,15 +2,14 @@
 """The state of a source tree: the digest of every source file, kept between builds for files that have not changed.
 
 Sources are all files but what version control keeps there and what a build has left. Files are copied, not linked: the
-user's tree may change while a build runs, and a build may write into its sources. copy_file_range(2) shares the blocks
-where the file system can (btrfs, XFS). Of what a build that was stopped has left, some files may not be whole: Kbuild
-writes a record beside a target, ``.NAME.cmd``, when the target is made (scripts/Kbuild.include, fixdep.c). A target
-with a record that is whole and not older is whole itself, so a long build goes on where it was stopped.
+user's tree may change while a build runs, and a build may write into its sources. Of what a build that was stopped has
+left, some files may not be whole: Kbuild writes a record beside a target, ``.NAME.cmd``, when the target is made
+(scripts/Kbuild.include, fixdep.c). A target with a record that is whole and not older is whole itself, so a long build
+goes on where it was stopped.
 """
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
@@ -41,8 +40,6 @@ _KBUILD_MADE = re.compile(r"\.config(\.old)?|include/(config|generated)|arch/[^/
 # A file written twice within the clock's tick keeps its times: digests this fresh (ns) are not kept.
 _FRESH = 2_000_000_000
 _BLOCK = 1 << 20
-# What copy_file_range says of two file systems between which it cannot copy.
-_NO_RANGES = (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 # What was written this shortly (ns) before the end may have been in the making in spite of its record.
 _LAST = 2_000_000_000
@@ -218,20 +215,15 @@ def copy_file(origin: str, target: str, seen: Stamp) -> None:
         source = os.open(origin, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
         raise changing(origin) from error
-    try:
+    with os.fdopen(source, "rb") as reader, os.fdopen(os.open(target, _NEW, 0o600), "wb") as writer:
         found = os.fstat(source)
-        sink = os.open(target, _NEW, 0o600)
-        try:
-            _copy_content(source, sink, found.st_size)
-            # The owner must be able to replace it by a patched one.
-            os.fchmod(sink, found.st_mode & 0o777 | 0o600)
-            os.utime(sink, ns=(found.st_mtime_ns, found.st_mtime_ns))
-        finally:
-            os.close(sink)
+        shutil.copyfileobj(reader, writer)
+        writer.flush()
+        # The owner must be able to replace it by a patched one.
+        os.fchmod(writer.fileno(), found.st_mode & 0o777 | 0o600)
+        os.utime(writer.fileno(), ns=(found.st_mtime_ns, found.st_mtime_ns))
         if stamp_of(os.fstat(source)) != seen:
             raise changing(origin)
-    finally:
-        os.close(source)
 
 
 def copy_link(tree: Path, path: str, target: Path) -> None:
@@ -245,17 +237,6 @@ def copy_link(tree: Path, path: str, target: Path) -> None:
 def changing(path: str) -> TreeError:
     """The error for a tree that somebody works on at the very moment."""
     return TreeError(f"{path} changed while it was being read; leave the tree alone for a moment and build again")
-
-
-def _copy_content(source: int, sink: int, size: int) -> None:
-    try:
-        while size > 0 and (copied := os.copy_file_range(source, sink, size)):
-            size -= copied
-    except OSError as error:
-        if error.errno not in _NO_RANGES:
-            raise
-        with os.fdopen(source, "rb", closefd=False) as reader, os.fdopen(sink, "wb", closefd=False) as writer:
-            shutil.copyfileobj(reader, writer)
 
 
 def unfinished(folder: Path, since: int) -> Iterator[str]:

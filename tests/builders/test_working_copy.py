@@ -152,7 +152,7 @@ def test_text_is_appended_to_what_the_patches_leave(tree: Path) -> None:
 def test_a_patch_that_fits_is_passed_over_in_silence(tree: Path) -> None:
     check_fit(tree, (PATCH,))
     assert (tree / "a.h").read_text() == "one\n"
-    check_fit(tree, (PATCH, PATCH.replace("+1", "+uno").replace("-one", "-1")))  # fits what an earlier one made
+    check_fit(tree, (PATCH, PATCH.replace("\n+1", "\n+uno").replace("-one", "-1")))  # fits what an earlier one made
     (tree / "a.o").write_text("left by a build\n")
     check_fit(tree, ("--- /dev/null\n+++ b/a.o\n@@ -0,0 +1 @@\n+made\n",))
 
@@ -160,8 +160,8 @@ def test_a_patch_that_fits_is_passed_over_in_silence(tree: Path) -> None:
 def test_a_patch_that_does_not_fit_is_refused(tree: Path) -> None:
     (tree / "link").symlink_to("sub")
     for patches, why in (
-        ((PATCH, PATCH), r"hunk 1 of a\.h"),
-        (("",), "holds no unified diff"),
+        ((PATCH, PATCH), r"patch failed: a\.h:1"),
+        (("",), "No valid patches"),
         (("--- a/link/b.c\n+++ b/link/b.c\n@@ -1 +1 @@\n-two\n+2\n",), "behind a symbolic link"),
     ):
         with pytest.raises(PatchRefused, match=why):
