@@ -11,6 +11,9 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated, Literal
+
+from msgspec import Meta
 
 from linesmith.analyzer.base.child import find
 from linesmith.analyzer.base.errors import GuestFailed, GuestNotBooted, GuestOutOfMemory, KernelNotBootable
@@ -18,7 +21,7 @@ from linesmith.analyzer.model import Built, Done, Guest, Site, Step
 from linesmith.plugins.api import Tell
 from linesmith.plugins.machines import system
 from linesmith.plugins.machines.guest_files import HOME, init_script, initramfs, plan
-from linesmith.plugins.machines.here import settings_of
+from linesmith.plugins.machines.here import joined, settings_of
 from linesmith.plugins.machines.steps import (
     Introduction,
     Transcript,
@@ -48,14 +51,16 @@ def steps_done(
     transcript: Transcript, steps: Sequence[Step], console: Console, scratch: Path, tell: Tell
 ) -> tuple[Done, ...]:
     """How the steps ended; raises ``GuestOutOfMemory`` when the kernel killed for want of memory meanwhile."""
+    failure: GuestFailed | None = None
+    done: tuple[Done, ...] = ()
     try:
         done = tuple(transcript.done(step, number, scratch, tell) for number, step in enumerate(steps, 1))
     except GuestFailed as error:
-        if starved := console.starved():
-            raise GuestOutOfMemory(f"{starved}; give the machine more memory; then {error}") from error
-        raise
+        failure = error
     if starved := console.starved():
-        raise GuestOutOfMemory(f"{starved}; give the machine more memory; its output is in {console.log}")
+        raise GuestOutOfMemory(f"{starved}; give the machine more memory; its output is in {console.log}") from failure
+    if failure:
+        raise failure
     return done
 
 
@@ -63,11 +68,11 @@ def steps_done(
 class QemuSettings:
     """What a plan says of a virtual machine; a ``seed`` fixes what it takes for random numbers."""
 
-    accelerator: str = "auto"
-    boot_seconds: int = 180
+    accelerator: Literal["auto", "kvm", "tcg"] = "auto"
+    boot_seconds: Annotated[int, Meta(ge=0)] = 180
     kaslr: bool = True
-    seed: int | None = None
-    words: tuple[str, ...] = ()
+    seed: Annotated[int, Meta(ge=0)] | None = None
+    words: str | tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +123,7 @@ class GuestOrder:
         """QEMU's words to boot the image."""
         board = system.BOARDS[image.machine]
         site, settings = self.site, self.settings
-        guest = Guest(image.path, None, site.cpus, site.nodes, site.memory, words=settings.words)
+        guest = Guest(image.path, None, site.cpus, site.nodes, site.memory, words=(joined(settings.words),))
         emulated = self.accelerator == "tcg" or image.machine != platform.machine()
         processor = (*board.cpu, *system.EMULATED) if emulated else (*system.KVM_CPU, *system.KVM)
         seed = () if settings.seed is None else ("-seed", str(settings.seed))

@@ -1,21 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A virtual machine: QEMU boots the kernel that was built, with KVM where it works and emulated elsewhere.
-
-A guest that hung while it booted gets one more boot: an emulated boot may stop, whatever the kernel.
-"""
+"""A virtual machine: QEMU boots the kernel that was built, with KVM where it works and emulated elsewhere."""
 
 from __future__ import annotations
 
 import shlex
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from linesmith.analyzer.base.child import Streams, child, find
-from linesmith.analyzer.base.errors import GuestHung, GuestNotBooted, LinesmithError
+from linesmith.analyzer.base.errors import LinesmithError
 from linesmith.analyzer.model import Built, Session, Site, Step
 from linesmith.plugins.api import Tell
 from linesmith.plugins.machines.guest import GuestOrder, QemuSettings, booted, steps_done
@@ -24,36 +20,8 @@ from linesmith.plugins.machines.steps import Introduction, Transcript
 from linesmith.plugins.machines.system import BOARDS, INITRAMFS, kvm_obstacle
 from linesmith.plugins.machines.talk import GuestSigns, Talk
 
-Attempt = Callable[[Site], Session]
-_ACCELERATORS = ("auto", "kvm", "tcg")
 # The probe runs a few instructions; a kernel asks more of KVM.
 _NOT_WITH_KVM = '; it ran under KVM: if no kernel boots here, set accelerator = "tcg"'
-
-
-def booted_at_last(attempt: Attempt, site: Site, log: Path, tell: Tell) -> Session:
-    """What ``attempt`` makes of the site; once more, in the seconds that are left, after a boot that ran out of time.
-
-    The console of the boot that hung stays beside ``log``, and the session's facts tell that there was one. Whatever
-    else a boot ends by is raised at once; after a second boot that hangs, ``GuestNotBooted``.
-    """
-    began = time.monotonic()
-    try:
-        return attempt(site)
-    except GuestNotBooted as error:
-        left = int(site.seconds - (time.monotonic() - began))
-        if not isinstance(error.__cause__, GuestHung) or left < 1:
-            raise
-    hung = log.with_name(f"{log.name}.hung")
-    if log.exists():  # QEMU may never have come to open it
-        log.replace(hung)
-    tell(f"the guest hung while booting, and is booted once more; what it said is in {hung}")
-    try:
-        session = attempt(replace(site, seconds=left))
-    except GuestNotBooted as error:
-        if isinstance(error.__cause__, GuestHung):
-            raise GuestNotBooted(f"{error}; it was booted twice") from error.__cause__
-        raise
-    return replace(session, facts=(*session.facts, ("boots", "2, as the first hung")))
 
 
 class QemuMachine:
@@ -65,15 +33,13 @@ class QemuMachine:
         """Why no guest can be booted here; ``None`` if one can."""
         board = BOARDS["x86_64"]
         try:
-            accelerator = settings_of(site, QemuSettings).accelerator
+            settings = settings_of(site, QemuSettings)
             find(board.program, board.package)
         except LinesmithError as error:
             return str(error)
-        if accelerator not in _ACCELERATORS:
-            return f"the accelerator {accelerator} is unknown; name one of {', '.join(_ACCELERATORS)}"
         if site.cpus % site.nodes:
             return f"{site.cpus} CPUs cannot be shared evenly by {site.nodes} nodes; choose numbers that can"
-        return kvm_obstacle() if accelerator == "kvm" else None
+        return kvm_obstacle() if settings.accelerator == "kvm" else None
 
     def commands(self, site: Site, built: Built, steps: Sequence[Step]) -> tuple[str, ...]:
         """The one command that ``run`` runs; what the guest runs is in its first file system."""
@@ -87,26 +53,16 @@ class QemuMachine:
         Raises ``GuestNotBooted``, ``GuestPanicked``, ``GuestHung``, ``GuestOutOfMemory``, ``GuestFailed`` and
         ``ToolMissing``.
         """
-        log = scratch.absolute() / "console.log"
-
-        def attempt(tried: Site) -> Session:
-            return _attempt(GuestOrder(tried, built, steps, log), scratch, tell)
-
-        return booted_at_last(attempt, site, log, tell)
-
-
-def _attempt(order: GuestOrder, scratch: Path, tell: Tell) -> Session:
-    order.check()
-    image = order.image()
-    # What an earlier guest said before its end is not said by this one.
-    order.log.unlink(missing_ok=True)
-    archive = scratch / INITRAMFS
-    archive.write_bytes(order.archive(image.machine))
-    try:
-        with _guest(order, order.command(image), scratch) as talk:
-            return _session(order, talk, scratch, tell)
-    finally:
-        archive.unlink()
+        order = GuestOrder(site, built, steps, scratch.absolute() / "console.log")
+        order.check()
+        image = order.image()
+        archive = scratch / INITRAMFS
+        archive.write_bytes(order.archive(image.machine))
+        try:
+            with _guest(order, order.command(image), scratch) as talk:
+                return _session(order, talk, scratch, tell)
+        finally:
+            archive.unlink()
 
 
 @contextmanager
