@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.base.errors import BenchmarkNonsense
-from linesmith.analyzer.model import Built, Comparison, Failure, FailureKind, Variant
+from linesmith.analyzer.model import Comparison, Failure, FailureKind, Variant
 from linesmith.tuner.judge.ranking import enough, winner
 from linesmith.tuner.run.block import Rig
 from linesmith.tuner.run.journal import Journal
-from linesmith.tuner.run.journal_tables import PLACEBO, BlockStage, MeasuredBlock, Purpose, efforts_of, keep_variant
+from linesmith.tuner.run.journal_tables import PLACEBO, BlockStage, Purpose, efforts_of, keep_variant
 from linesmith.tuner.run.judgement import Judge
 from linesmith.tuner.run.laboratory import Laboratory
 from linesmith.tuner.run.result import BEST, FINISHED, keep_terms, terms_of
@@ -54,55 +54,32 @@ async def assessed(lab: Laboratory, course: BlockCourse, variant: Variant) -> tu
         blocks = lab.measured(course.stage, variant.name)
         if failure := next((one.failure for one in blocks if one.failure is not None), None):
             return failure
-        missing, late = _missing(blocks, course), not course.in_time()
+        rules, late = course.judge.rules, not course.in_time()
+        present = {one.ordinal for one in blocks}
+        missing = sorted(set(range(min(rules.least_blocks, rules.most_blocks))) - present)
         samples = [] if missing else [sample for block in blocks for sample in block.samples]
         try:
             found = course.judge.comparisons(samples, variant.name) if samples else ()
         except BenchmarkNonsense as error:
             return Failure(FailureKind.NONSENSE, str(error))
-        if late or (found and enough(found, course.judge.rules)):
+        if late or (found and enough(found, rules)):
             return found
-        await _measure(lab, course, variant, built, missing or (len(blocks),))
-
-
-async def measured(lab: Laboratory, course: BlockCourse, variant: Variant) -> Failure | None:
-    """Measure the least number of blocks of a variant, whatever they say; its failure when it has one."""
-    built = await lab.built(variant)
-    if isinstance(built, Failure):
-        return built
-    while course.in_time():
-        blocks = lab.measured(course.stage, variant.name)
-        failure = next((one.failure for one in blocks if one.failure is not None), None)
-        missing = _missing(blocks, course)
-        if failure is not None or not missing:
-            return failure
-        await _measure(lab, course, variant, built, missing)
-    return None
-
-
-async def _measure(
-    lab: Laboratory, course: BlockCourse, variant: Variant, built: Built, ordinals: Sequence[int]
-) -> None:
-    wave = ordinals[: course.parallel]
-    await asyncio.gather(*(lab.block(course.rig, course.purpose, variant, built, ordinal) for ordinal in wave))
-
-
-def _missing(blocks: Sequence[MeasuredBlock], course: BlockCourse) -> tuple[int, ...]:
-    """Which of the blocks that are measured in any case are not there yet."""
-    present = {one.ordinal for one in blocks}
-    rules = course.judge.rules
-    return tuple(sorted(set(range(min(rules.least_blocks, rules.most_blocks))) - present))
+        wave = (missing or [len(blocks)])[: course.parallel]
+        await asyncio.gather(*(lab.block(course.rig, course.purpose, variant, built, ordinal) for ordinal in wave))
 
 
 async def calibrated(lab: Laboratory, rig: Rig) -> Judge:
     """The rig's judge, who knows what equal layouts differ by. Raises ``BaselineFailed`` and ``DiskFull``."""
-    course = BlockCourse(rig, rig.judge, Purpose.NOISE, lambda: lab.narration.left > 0, lab.slots)
+    # No more than the least number of blocks of each, whatever they say.
+    brief = replace(rig.judge, rules=replace(rig.judge.rules, most_blocks=rig.judge.rules.least_blocks))
+    course = BlockCourse(rig, brief, Purpose.NOISE, lambda: lab.narration.left > 0, lab.slots)
     placebos = tuple(Variant(f"{PLACEBO}-{salt}", salt=salt) for salt in range(1, rig.judge.rules.placebos + 1))
     for placebo in placebos:
         with lab.run.journal.transaction():
             keep_variant(lab.run.journal, placebo)
-        if failure := await measured(lab, course, placebo):
-            remark(lab.run.journal, f"{placebo.name} shows no noise floor: {failure.kind}: {failure.reason}")
+        outcome = await assessed(lab, course, placebo)
+        if isinstance(outcome, Failure):
+            remark(lab.run.journal, f"{placebo.name} shows no noise floor: {outcome.kind}: {outcome.reason}")
     samples = lab.stage_samples(course.stage)
     return rig.judge.with_floors(samples, [one.name for one in placebos]) if samples else rig.judge
 

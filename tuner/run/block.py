@@ -30,8 +30,6 @@ from linesmith.tuner.run.tasks import BlockTask, Made, SimulatedBlockTask, TaskO
 
 # Simulations that confirm have other seeds than those on which the search went.
 _FRESH_SEEDS = 1000
-# Beside the log of a task that waits.
-_WAITING = "waiting"
 _MOST_CHARACTERS = 4096
 _PLAIN = re.compile(r"[^\w.-]")
 
@@ -101,45 +99,39 @@ def measured_machine(site: Site) -> str:
 
 
 @contextmanager
-def turn(machine: str, run: Path, logs: Path, tell: Tell) -> Iterator[None]:
+def turn(site: Site, run: Path, tell: Tell) -> Iterator[None]:
     """Have the machine for the run in the directory ``run``, when the others are done.
 
-    What it waits for is told, and stands in ``logs`` meanwhile. Where no lock can be kept there are no turns.
+    Where no lock can be kept there are no turns.
     """
     try:
-        path = cache_directory("machines") / _PLAIN.sub("_", machine)
-        lock = path.open("a+", encoding="utf-8", errors="surrogateescape")
+        lock = _lock_of(site)
     except (CacheError, OSError) as error:
-        tell(f"cannot lock {machine}: another run may benchmark at the same time ({error})")
+        tell(f"cannot lock {measured_machine(site)}: another run may benchmark at the same time ({error})")
         yield
         return
     with lock:
-        _wait(lock, machine, logs / _WAITING, tell)
+        fcntl.flock(lock, fcntl.LOCK_EX)
         lock.truncate(0)
         lock.write(str(run))
         lock.flush()
         yield
 
 
-def waiting_for(logs: Path, task: str) -> str:
-    """What the task called so waits for; empty when it does not."""
-    with suppress(OSError):
-        # The last attempt: an earlier one may have been killed while it waited.
-        attempts = sorted((*logs.glob(task), *logs.glob(f"{task}.*")), key=lambda folder: folder.stat().st_mtime_ns)
-        return (attempts[-1] / _WAITING).read_text("utf-8", "replace") if attempts else ""
+def benchmarking_on(site: Site) -> str:
+    """The directory of the run that has the machine now; empty when none has."""
+    with suppress(CacheError, OSError), _lock_of(site) as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            return lock.read(_MOST_CHARACTERS) or "another run"
     return ""
 
 
-def _wait(lock: IO[str], machine: str, note: Path, tell: Tell) -> None:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        lock.seek(0)
-        sentence = f"waiting for {lock.read(_MOST_CHARACTERS) or 'another run'}, which benchmarks on {machine}"
-        tell(sentence)
-        note.write_text(sentence, "utf-8", "replace")
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        note.unlink()
+def _lock_of(site: Site) -> IO[str]:
+    path = cache_directory("machines") / _PLAIN.sub("_", measured_machine(site))
+    return path.open("a+", encoding="utf-8", errors="surrogateescape")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +161,7 @@ class _BootCourse:
 def run_block(task: BlockTask, warm: Path, logs: Path, tell: Tell) -> TaskOutcome:
     """The samples of all boots of the block; raises ``Interrupted`` with the variant whose boot failed."""
     courses = tuple(_courses(task, warm / "benchmarks"))
-    with turn(measured_machine(task.site), task.run, logs, tell):
+    with turn(task.site, task.run, tell):
         return _booted(task, courses, logs, tell)
 
 

@@ -148,8 +148,6 @@ async def _recorded(lab: Laboratory, built: Built, evidence: Evidence, search: S
     task = RecordTask(evidence, built, search.seed, lab.run.path)
     if not task.profile.is_file():
         outcome = await lab.done(task, "recording the workload")
-        with lab.run.journal.transaction():
-            lab.run.journal.end(task.name)
         if outcome.failure is not None:
             raise NotRecorded(f"the workload cannot be recorded: {outcome.failure.reason}")
     return read_profiles(task.profile)[0], task.profile

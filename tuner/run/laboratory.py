@@ -10,7 +10,6 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,7 +23,7 @@ from linesmith.plugins import registry
 from linesmith.plugins.api import Pool
 from linesmith.plugins.profiles.recorded import encode_for
 from linesmith.tuner.replay.recorded_trace import with_trace
-from linesmith.tuner.run.block import BlockPlace, Rig, run_block, waiting_for
+from linesmith.tuner.run.block import BlockPlace, MachineRig, Rig, benchmarking_on, run_block
 from linesmith.tuner.run.journal import Journal
 from linesmith.tuner.run.journal_tables import (
     BASELINE,
@@ -74,8 +73,6 @@ class Narration:
         self._tell = tell
         self._begun = time.monotonic() - journal.seconds
         self._now = RunProgress("beginning", limit=limit)
-        if journal.interrupted:
-            self.say(f"continuing; repeating interrupted tasks: {', '.join(journal.interrupted)}")
 
     @property
     def seconds(self) -> float:
@@ -109,7 +106,6 @@ class Narration:
             self._now = replace(self._now, running=tuple(one for one in self._now.running if one != task))
 
 
-_LISTENING_SECONDS = 2.0
 # A compiler that was killed for want of memory may not be killed again.
 _ATTEMPTS = 2
 _DOING = {Fidelity.SIMULATION: "simulating", Fidelity.BENCHMARK: "benchmarking"}
@@ -258,6 +254,8 @@ class Laboratory:
         # What was measured for a search before is confirmed.
         again = purpose is Purpose.CONFIRMATION and self.measured(replace(stage, purpose=Purpose.SEARCH), variant.name)
         doing = f"{'confirming' if again else _DOING[rig.fidelity]} {variant.name}, block {ordinal + 1}"
+        if isinstance(rig, MachineRig) and (other := benchmarking_on(rig.site)) not in ("", str(self.run.path)):
+            doing = f"{doing}, after {other}, which benchmarks on the same machine"
         outcome = await self.done(task, doing)
         if outcome.failure is not None:
             # Once anything was measured on this rung, a failure is not that of the benchmark itself.
@@ -271,33 +269,27 @@ class Laboratory:
             outcome = await self.done(task, f"{doing} once more")
             if _blames_baseline(outcome):
                 raise BaselineFailed(_complaint("cannot be measured", outcome.failure))
-        return self._enter(MeasuredBlock(place.number, stage, variant.name, ordinal, 0.0), task, outcome)
+        block = MeasuredBlock(
+            place.number, stage, variant.name, ordinal, outcome.seconds, outcome.samples, outcome.failure
+        )
+        with self.run.journal.transaction():
+            keep_block(self.run.journal, block)
+            for name, value in outcome.facts:
+                self.run.journal.write(_INSERT_FACT, (name, value, name, _MOST_VALUES))
+        self._blocks[stage, variant.name, ordinal] = block
+        return block
 
     async def done(self, task: Task, doing: str) -> TaskOutcome:
-        """What a worker makes of a task, which stays noted as begun until the caller ends it in the journal.
-
-        Raises ``DiskFull``, and what ``perform`` raises.
-        """
-        self.run.journal.begin(task.name)
+        """What a worker makes of a task; raises ``DiskFull``, and what ``perform`` raises."""
         with self.narration.during(task.name, doing):
             try:
-                outcome = await self._heard(task, doing, self._pool.submit(partial(perform, task), task.needs))
+                outcome = await asyncio.wrap_future(self._pool.submit(partial(perform, task), task.needs))
             except WorkerLost as error:
                 return TaskOutcome(failure=Failure(FailureKind.WORKER, str(error)))
         if outcome.failure is not None and outcome.failure.kind is FailureKind.DISK_FULL:
             reason = outcome.failure.reason
             raise DiskFull(f"no space left for {task.name} ({reason}); free some and continue with --resume")
         return outcome
-
-    async def _heard(self, task: Task, doing: str, answer: Future[TaskOutcome]) -> TaskOutcome:
-        """The answer to a task; what it has to wait for meanwhile is told."""
-        outcome, last_wait = asyncio.wrap_future(answer), ""
-        while not (await asyncio.wait((outcome,), timeout=_LISTENING_SECONDS))[0]:
-            wait = waiting_for(self.run.path / "logs", task.name)
-            if wait != last_wait:
-                self.narration.say(f"{doing}: {wait}" if wait else doing)
-                last_wait = wait
-        return await outcome
 
     async def _build(self, variant: Variant) -> Built | Failure:
         earlier = build_of(self.run.journal, variant.name)
@@ -317,7 +309,6 @@ class Laboratory:
             # The baseline is built by each process anew: it may have been mended, and must not have been changed.
             if variant != BASELINE or (isinstance(result, Built) and earlier is None):
                 keep_build(self.run.journal, variant.name, result)
-            self.run.journal.end(task.name)
         return result
 
     def _check_unchanged(self, now: Built, earlier: Built | Failure | None) -> None:
@@ -328,17 +319,6 @@ class Laboratory:
                 f"{self.recipe.tree}, its configuration or the compiler has changed since the run started, so"
                 " measurements would not be comparable: restore it, or start another run with --run"
             )
-
-    def _enter(self, block: MeasuredBlock, task: Task, outcome: TaskOutcome) -> MeasuredBlock:
-        whole = replace(block, seconds=outcome.seconds, samples=outcome.samples, failure=outcome.failure)
-        journal = self.run.journal
-        with journal.transaction():
-            keep_block(journal, whole)
-            for name, value in outcome.facts:
-                journal.write(_INSERT_FACT, (name, value, name, _MOST_VALUES))
-            journal.end(task.name)
-        self._blocks[whole.stage, whole.variant, whole.ordinal] = whole
-        return whole
 
 
 def _blames_baseline(outcome: TaskOutcome) -> bool:

@@ -266,8 +266,8 @@ def _commands_after(plan: TunePlan, built: Built, run: Path, trace: Path | None,
 # What befell a machine, and may not befall it again: there may be more memory now, or fewer workers.
 _ACCIDENTS = (FailureKind.KILLED, FailureKind.WORKER)
 _FORGET_ACCIDENTS = (
-    "DELETE FROM trials WHERE json_extract(failure, '$.kind') IN (?, ?)",
-    "DELETE FROM blocks WHERE json_extract(failure, '$.kind') IN (?, ?)",
+    "DELETE FROM trials WHERE json_extract(trial, '$.failure.kind') IN (?, ?)",
+    "DELETE FROM blocks WHERE json_extract(block, '$.failure.kind') IN (?, ?)",
     "DELETE FROM builds WHERE json_extract(failure, '$.kind') IN (?, ?)",
 )
 
