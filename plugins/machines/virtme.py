@@ -21,12 +21,11 @@ from linesmith.analyzer.base.errors import LinesmithError
 from linesmith.analyzer.base.keeper import KeeperOrder
 from linesmith.analyzer.model import Built, Session, Site, Step
 from linesmith.plugins.api import Tell
-from linesmith.plugins.machines.guest import booted, emulated_words, kernel_of, steps_done
 from linesmith.plugins.machines.here import joined, settings_of
+from linesmith.plugins.machines.qemu import booted, check_steps, emulated_words, kernel_of, steps_done
 from linesmith.plugins.machines.steps import (
     MOST_BYTES,
     Transcript,
-    check_cpus,
     functions_script,
     launch_script,
     steps_script,
@@ -41,10 +40,9 @@ _PIPE, _SESSION, _LAUNCH, _CONSOLE = "talk", "session", "launch", "console.log"
 
 @dataclass(frozen=True, slots=True)
 class VirtmeSettings:
-    """What a plan says of such a guest; ``kvm`` is used where it runs guests unless the plan says otherwise."""
+    """What a plan says of such a guest; KVM is used where it runs guests."""
 
     boot_seconds: Annotated[int, Meta(ge=0)] = 300
-    kvm: bool | None = None
     words: str | tuple[str, ...] = ()
 
 
@@ -76,8 +74,7 @@ class VirtmeMachine:
         ``ToolMissing``.
         """
         settings = settings_of(site, VirtmeSettings)
-        for number, step in enumerate(steps, 1):
-            check_cpus(step, number, range(site.cpus))
+        check_steps(site, steps)
         scratch, nonce = scratch.absolute(), str(uuid.uuid4())
         (scratch / _LAUNCH).write_text(launch_script(), "utf-8")
         port = "stty -F /dev/ttyS1 raw -echo\nexec 3>/dev/ttyS1 </dev/null\n"
@@ -89,13 +86,13 @@ class VirtmeMachine:
             transcript = Transcript(wire, nonce)
             introduction = booted(transcript, settings.boot_seconds, _ADVICE)
             done = steps_done(transcript, steps, Console(scratch / _CONSOLE), scratch, tell)
-        machine = ("machine", "virtme-ng, tcg" if _emulated(site) else "virtme-ng, kvm")
+        machine = ("machine", f"virtme-ng, {'tcg' if kvm_obstacle() else 'kvm'}")
         return Session(done, introduction.fact("release"), (machine, *introduction.described()))
 
 
 def _command(site: Site, built: Built, scratch: Path) -> tuple[str, ...]:
     """The words of vng, whose complaints are the kernel's console; ours is a second serial port."""
-    emulated = _emulated(site)
+    emulated = kvm_obstacle() is not None
     words = (
         "panic=-1",
         "oops=panic",
@@ -152,8 +149,3 @@ class _VirtmeSigns(GuestSigns):
         super().check(doing)
         if self.process.poll() is not None:
             raise self.ended(doing)
-
-
-def _emulated(site: Site) -> bool:
-    kvm = settings_of(site, VirtmeSettings).kvm
-    return not (kvm_obstacle() is None if kvm is None else kvm)

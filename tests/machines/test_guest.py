@@ -40,7 +40,7 @@ def test_the_kernel_lies_elsewhere_after_each_boot_unless_that_is_fixed(qemu: Pl
         if len(seen - {linked}) < 2:
             seen.add(address(qemu, f"free{number}"))
     assert len(seen - {linked}) == 2
-    assert address(with_settings(qemu, kaslr=False), "fixed") == linked
+    assert address(with_settings(qemu, words="nokaslr"), "fixed") == linked
 
 
 def test_want_of_memory_explains_all_else_and_a_panic_has_the_kernel_s_words(qemu: Place, tmp_path: Path) -> None:
