@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One block on a machine: boots in the judge's order, in each of them all benchmarks with all numbers of threads.
+"""What a worker is asked to do, as values that can be sent to another process or machine, and how it measures a block.
+
+A block is boots in the judge's order, in each of them all benchmarks with all numbers of threads.
 
 Two runs that measure on one machine at a time would measure each other, so they take turns: each of the user's runs
 locks a file in the cache directory that is named after the machine (flock(2), which ends with its holder); it has the
@@ -15,23 +17,137 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO
+from typing import IO, ClassVar
 
 from linesmith.analyzer.base.errors import BenchmarkFailed, BenchmarkNonsense, CacheError, PlanError
 from linesmith.analyzer.base.files import cache_directory
-from linesmith.analyzer.model import Done, Fidelity, Sample, Session, Site, Step, TunePlan, Use
+from linesmith.analyzer.model import (
+    Built,
+    Done,
+    Evidence,
+    Failure,
+    Fidelity,
+    Recipe,
+    Sample,
+    Session,
+    Site,
+    Step,
+    TunePlan,
+    Use,
+    Variant,
+)
 from linesmith.plugins import registry
-from linesmith.plugins.api import Tell
+from linesmith.plugins.api import BENCH, BUILD, Tell
 from linesmith.tuner.judge.ranking import order
+from linesmith.tuner.replay.recorded_trace import place_of_trace
 from linesmith.tuner.run.journal_tables import BASELINE, Purpose
 from linesmith.tuner.run.judgement import Judge, measures, simulated_measures
 from linesmith.tuner.run.simulated import Interrupted, SimulatedBenchmark
-from linesmith.tuner.run.tasks import BlockTask, Made, SimulatedBlockTask, TaskOutcome
 
 # Simulations that confirm have other seeds than those on which the search went.
 _FRESH_SEEDS = 1000
 _MOST_CHARACTERS = 4096
 _PLAIN = re.compile(r"[^\w.-]")
+
+
+# A variant's name, and what was built of it.
+Made = tuple[str, Built]
+
+
+@dataclass(frozen=True, slots=True)
+class BuildTask:
+    """Build a variant; ``run`` is the run directory, as in all tasks."""
+
+    recipe: Recipe
+    variant: Variant
+    run: Path
+    needs: ClassVar[str] = BUILD
+
+    @property
+    def name(self) -> str:
+        """What journal and logs call it."""
+        return f"build-{self.variant.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class BlockTask:
+    """One block on a machine: each variant in ``order`` is booted, or run, with all benchmarks.
+
+    ``made`` has what was built of each. ``warm_up`` is how often a benchmark runs in each boot before it counts.
+    """
+
+    number: int
+    site: Site
+    uses: tuple[Use, ...]
+    warm_up: int
+    order: tuple[str, ...]
+    made: tuple[Made, ...]
+    run: Path
+    needs: ClassVar[str] = BENCH
+
+    @property
+    def name(self) -> str:
+        """What journal and logs call it."""
+        return f"block-{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedBlockTask:
+    """One block of simulation: baseline and variant with the same ``seed``, which needs no quiet machine."""
+
+    number: int
+    simulation: SimulatedBenchmark
+    baseline: Made
+    variant: Made
+    seed: int
+    run: Path
+    needs: ClassVar[str] = BUILD
+
+    @property
+    def name(self) -> str:
+        """What journal and logs call it."""
+        return f"simulation-{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordTask:
+    """Record the baseline: profile and trace go into the run directory, each whole or not at all."""
+
+    evidence: Evidence
+    built: Built
+    seed: int
+    run: Path
+    needs: ClassVar[str] = BUILD
+
+    @property
+    def name(self) -> str:
+        """What journal and logs call it."""
+        return "recording"
+
+    @property
+    def profile(self) -> Path:
+        """Where the profile goes, when the trace is there."""
+        return self.run / "profile"
+
+    @property
+    def trace(self) -> Path:
+        """Where the trace goes."""
+        return place_of_trace(self.profile)
+
+
+Task = BuildTask | BlockTask | SimulatedBlockTask | RecordTask
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOutcome:
+    """What a task came to: a build, or samples with what the machine said of itself; or the failure of ``variant``."""
+
+    built: Built | None = None
+    samples: tuple[Sample, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
+    failure: Failure | None = None
+    variant: str = ""
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

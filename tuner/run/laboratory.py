@@ -23,7 +23,18 @@ from linesmith.plugins import registry
 from linesmith.plugins.api import Pool
 from linesmith.plugins.profiles.recorded import encode_for
 from linesmith.tuner.replay.recorded_trace import with_trace
-from linesmith.tuner.run.block import BlockPlace, MachineRig, Rig, benchmarking_on, run_block
+from linesmith.tuner.run.block import (
+    BlockPlace,
+    BlockTask,
+    BuildTask,
+    MachineRig,
+    Rig,
+    SimulatedBlockTask,
+    Task,
+    TaskOutcome,
+    benchmarking_on,
+    run_block,
+)
 from linesmith.tuner.run.journal import Journal
 from linesmith.tuner.run.journal_tables import (
     BASELINE,
@@ -38,7 +49,6 @@ from linesmith.tuner.run.journal_tables import (
 )
 from linesmith.tuner.run.run_directory import RunDirectory
 from linesmith.tuner.run.simulated import Interrupted, failure_of, recorded, simulated_block
-from linesmith.tuner.run.tasks import BlockTask, BuildTask, SimulatedBlockTask, Task, TaskOutcome
 
 # What a user hears while a run goes on: every change of it at once.
 
