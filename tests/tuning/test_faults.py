@@ -21,7 +21,7 @@ from linesmith.tuner.run.simulated import failure_of
 
 _BUILD_SH = "cc -g -O1 -pthread -o queue queue.c\n"
 _TEXT = BRIEF.replace("cc -g -O1 -pthread -o queue queue.c", "sh build.sh").replace(
-    'run = "{queue} cost"', 'run = "{queue} cost"\nlimit = 2'
+    'run = "{queue} cost"', 'run = "{queue} cost"\nlimit = 1'
 )
 _PRINTS = '    printf("cost %d'
 # Kills the worker that has this program run, however many processes are between.

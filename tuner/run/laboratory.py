@@ -276,7 +276,9 @@ class Laboratory:
                 )
                 if alone.failure is not None:
                     raise BaselineFailed(_complaint("cannot be measured", alone.failure))
-            outcome = await self.done(task, f"{doing} once more")
+            # One that was lost with its worker has had several.
+            if outcome.failure.kind is not FailureKind.WORKER:
+                outcome = await self.done(task, f"{doing} once more")
             if _blames_baseline(outcome):
                 raise BaselineFailed(_complaint("cannot be measured", outcome.failure))
         block = MeasuredBlock(
