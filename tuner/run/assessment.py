@@ -14,10 +14,9 @@ from dataclasses import dataclass, replace
 from linesmith.analyzer.base.errors import BenchmarkNonsense
 from linesmith.analyzer.model import Comparison, Failure, FailureKind, Variant
 from linesmith.tuner.judge.ranking import enough, winner
-from linesmith.tuner.run.block import Rig
 from linesmith.tuner.run.journal import Journal
 from linesmith.tuner.run.journal_tables import PLACEBO, BlockStage, Purpose, efforts_of, keep_variant
-from linesmith.tuner.run.judgement import Judge
+from linesmith.tuner.run.judgement import Judge, Rig
 from linesmith.tuner.run.laboratory import Laboratory
 from linesmith.tuner.run.result import BEST, FINISHED, keep_terms, terms_of
 

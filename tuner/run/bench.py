@@ -11,7 +11,6 @@ from linesmith.analyzer.model import Built, Comparison, Failure, FailureKind, Re
 from linesmith.plugins.api import Pool
 from linesmith.tuner.replay.simulated import MeasuredRecord
 from linesmith.tuner.run.assessment import calibrated, confirm, finish, remark
-from linesmith.tuner.run.block import Rig, machine_rig, simulation_rig
 from linesmith.tuner.run.journal_tables import (
     BASELINE,
     PLACEBO,
@@ -23,6 +22,7 @@ from linesmith.tuner.run.journal_tables import (
     trial_of,
     trials,
 )
+from linesmith.tuner.run.judgement import Rig, machine_rig, simulation_rig
 from linesmith.tuner.run.laboratory import Laboratory, Narration, TellProgress
 from linesmith.tuner.run.preparation import check, check_ladder, completed, refusals, reopen, without_search
 from linesmith.tuner.run.result import Terms, keep_terms, result_of, with_measures

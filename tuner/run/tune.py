@@ -18,7 +18,6 @@ from linesmith.plugins import registry
 from linesmith.plugins.api import Pool, Search
 from linesmith.tuner.judge.ranking import finalists
 from linesmith.tuner.run.assessment import calibrated, confirm, finish, remark
-from linesmith.tuner.run.block import Rig
 from linesmith.tuner.run.evidence import ExplainedRun, explained, with_all_lines
 from linesmith.tuner.run.journal import Journal, encoded
 from linesmith.tuner.run.journal_tables import (
@@ -32,7 +31,7 @@ from linesmith.tuner.run.journal_tables import (
     trials,
     variants,
 )
-from linesmith.tuner.run.judgement import Judge
+from linesmith.tuner.run.judgement import Judge, Rig
 from linesmith.tuner.run.laboratory import Laboratory, Narration, TellProgress
 from linesmith.tuner.run.preparation import check, check_ladder, completed, reopen
 from linesmith.tuner.run.result import Terms, comparisons, keep_terms, result_of, terms_of, with_measures
