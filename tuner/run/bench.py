@@ -25,7 +25,7 @@ from linesmith.tuner.run.journal_tables import (
 from linesmith.tuner.run.judgement import Rig, machine_rig, simulation_rig
 from linesmith.tuner.run.laboratory import Laboratory, Narration, TellProgress
 from linesmith.tuner.run.preparation import check, check_ladder, completed, refusals, reopen, without_search
-from linesmith.tuner.run.result import Terms, keep_terms, result_of, with_measures
+from linesmith.tuner.run.result import Terms, keep_terms, result_of
 from linesmith.tuner.run.run_directory import RunDirectory, keep_patch_file, keep_purpose
 from linesmith.tuner.run.simulated import SimulatedBenchmark
 
@@ -52,7 +52,7 @@ def bench(plan: TunePlan, variants: Sequence[Variant], run: RunDirectory, pool: 
         question, folder = MeasuredRecord(plan.search.type), run.path / "recordings"
         rig = simulation_rig(plan, SimulatedBenchmark(plan.evidence, question, folder))
     title = f"{plan.recipe.tree.name}: {', '.join(one.name for one in variants)}"
-    keep_terms(run.journal, with_measures(Terms(title, plan.rules), rig.fidelity, rig.judge.measures))
+    keep_terms(run.journal, Terms(title, plan.rules, ((rig.fidelity, rig.judge.measures),)))
     narration = Narration(tell, run.journal, plan.budget.minutes * _MINUTE)
     for name, reason in refused.items():
         narration.say(f"{name} is not measured: {reason}")

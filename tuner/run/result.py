@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from linesmith.analyzer.base.errors import BenchmarkNonsense, JournalError, NothingToSuggest
@@ -72,13 +72,6 @@ def terms_of(journal: Journal) -> Terms:
     """The terms of a run; those of one that was ended before anything was measured say nothing."""
     note = journal.note(_NOTE)
     return Terms("", Rules()) if note is None else decoded(note, Terms)
-
-
-def with_measures(terms: Terms, fidelity: Fidelity, measures: tuple[Measure, ...]) -> Terms:
-    """The terms with what decides on one more rung."""
-    others = [one for one in terms.measures if one[0] is not fidelity]
-    ranked = sorted((*others, (fidelity, measures)), key=lambda one: tuple(Fidelity).index(one[0]))
-    return replace(terms, measures=tuple(ranked))
 
 
 def advice(comparisons: Sequence[Comparison], rules: Rules, block: float, spent: float) -> Iterator[str]:

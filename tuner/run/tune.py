@@ -34,7 +34,7 @@ from linesmith.tuner.run.journal_tables import (
 from linesmith.tuner.run.judgement import Judge, Rig
 from linesmith.tuner.run.laboratory import Laboratory, Narration, TellProgress
 from linesmith.tuner.run.preparation import check, check_ladder, completed, reopen
-from linesmith.tuner.run.result import Terms, comparisons, keep_terms, result_of, terms_of, with_measures
+from linesmith.tuner.run.result import Terms, comparisons, keep_terms, result_of, terms_of
 from linesmith.tuner.run.run_directory import RunDirectory, keep_purpose
 from linesmith.tuner.run.rungs import COSTLY, Points, Rung, RungLadder, rigs
 from linesmith.tuner.space.dimensions import room_wanted
@@ -88,10 +88,8 @@ class _Tuning:
         # Alignments, often the obvious change, are not searched for want of bytes.
         if room := room_wanted(proposed.record, growth):
             remark(self.lab.run.journal, room.reason(title, growth))
-        terms = Terms(f"{self.plan.recipe.tree.name}: {title}", self.plan.rules)
-        for rig in upper:
-            terms = with_measures(terms, rig.fidelity, rig.judge.measures)
-        keep_terms(self.lab.run.journal, terms)
+        measures = tuple((rig.fidelity, rig.judge.measures) for rig in upper)
+        keep_terms(self.lab.run.journal, Terms(f"{self.plan.recipe.tree.name}: {title}", self.plan.rules, measures))
         judge = await calibrated(self.lab, upper[-1])
         await self._explore(seen, proposed, upper, judge)
         chosen = self._finalists(BlockStage(upper[-1].fidelity, Purpose.SEARCH))
