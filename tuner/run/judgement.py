@@ -22,6 +22,8 @@ from linesmith.tuner.run.block import BlockTask, Made, SimulatedBlockTask
 from linesmith.tuner.run.journal_tables import BASELINE, Purpose
 from linesmith.tuner.run.simulated import SimulatedBenchmark
 
+# What costs a build, and so counts against the budget.
+COSTLY = (Fidelity.SIMULATION, Fidelity.BENCHMARK)
 # Simulations that confirm have other seeds than those on which the search went.
 _FRESH_SEEDS = 1000
 

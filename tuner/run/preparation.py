@@ -23,9 +23,9 @@ from linesmith.plugins.machines.system import kvm_obstacle
 from linesmith.tuner.run.evidence import read_planned_profile
 from linesmith.tuner.run.journal import Journal
 from linesmith.tuner.run.journal_tables import BASELINE
+from linesmith.tuner.run.judgement import COSTLY
 from linesmith.tuner.run.plan_file import stray
 from linesmith.tuner.run.result import BEST, FINISHED
-from linesmith.tuner.run.rungs import COSTLY
 from linesmith.tuner.run.simulated import planned_order, product_of, recording_commands, steps_of, unbuilt
 
 _SIMULATED = (Fidelity.REPLAY, Fidelity.SIMULATION)

@@ -37,7 +37,7 @@ from linesmith.patches.message.message import Confirmation, commit_message
 from linesmith.patches.message.paragraphs import style
 from linesmith.tuner.replay.judged import traced
 from linesmith.tuner.replay.simulated import question_of
-from linesmith.tuner.run.assessment import BlockCourse, assessed, remark
+from linesmith.tuner.run.bench import BlockCourse, assessed, remark
 from linesmith.tuner.run.evidence import ExplainedRun
 from linesmith.tuner.run.journal_tables import Purpose, keep_variant, trial_of, variants
 from linesmith.tuner.run.judgement import Judge, Rig, machine_rig, searching, simulation_rig
@@ -45,8 +45,6 @@ from linesmith.tuner.run.laboratory import Laboratory
 from linesmith.tuner.run.run_directory import RunDirectory, keep_patch_file
 from linesmith.tuner.run.simulated import SimulatedBenchmark, failure_of
 from linesmith.tuner.space.proposals import RecordProposals
-
-COSTLY = (Fidelity.SIMULATION, Fidelity.BENCHMARK)
 
 
 class Points:

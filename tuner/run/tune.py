@@ -17,7 +17,7 @@ from linesmith.analyzer.model import Ask, Failure, Fidelity, Result, Searching, 
 from linesmith.plugins import registry
 from linesmith.plugins.api import Pool, Search
 from linesmith.tuner.judge.ranking import finalists
-from linesmith.tuner.run.assessment import calibrated, confirm, finish, remark
+from linesmith.tuner.run.bench import calibrated, confirm, finish, remark
 from linesmith.tuner.run.evidence import ExplainedRun, explained, with_all_lines
 from linesmith.tuner.run.journal import Journal, encoded
 from linesmith.tuner.run.journal_tables import (
@@ -31,12 +31,12 @@ from linesmith.tuner.run.journal_tables import (
     trials,
     variants,
 )
-from linesmith.tuner.run.judgement import Judge, Rig
+from linesmith.tuner.run.judgement import COSTLY, Judge, Rig
 from linesmith.tuner.run.laboratory import Laboratory, Narration, TellProgress
 from linesmith.tuner.run.preparation import check, check_ladder, completed, reopen
 from linesmith.tuner.run.result import Terms, comparisons, keep_terms, result_of, terms_of
 from linesmith.tuner.run.run_directory import RunDirectory, keep_purpose
-from linesmith.tuner.run.rungs import COSTLY, Points, Rung, RungLadder, rigs
+from linesmith.tuner.run.rungs import Points, Rung, RungLadder, rigs
 from linesmith.tuner.space.dimensions import room_wanted
 from linesmith.tuner.space.proposals import RecordProposals, proposals
 
