@@ -55,7 +55,7 @@ def sources(tree: Path, ours: Collection[Path] = ()) -> tuple[str, ...]:
     if not tree.is_dir():
         raise TreeError(f"{tree} is not a folder; name the source tree")
     try:
-        found = set(_walk(tree, "", _WalkRules(is_kernel(tree), frozenset(map(str, ours)))))
+        found = set(_walk(tree, "", is_kernel(tree), frozenset(map(str, ours))))
         tracked = set(_listed(tree))
         if tracked:
             found = tracked | found & set(_listed(tree, "--others", "--exclude-standard"))
@@ -88,26 +88,19 @@ def _listed(tree: Path, *options: str) -> Iterator[str]:
             yield name
 
 
-@dataclass(frozen=True, slots=True)
-class _WalkRules:
-    """What a walk leaves out beside what every build leaves."""
-
-    kernel: bool
-    folders: frozenset[str]
-
-
-def _walk(tree: Path, folder: str, rules: _WalkRules) -> Iterator[str]:
+def _walk(tree: Path, folder: str, kernel: bool, ours: frozenset[str]) -> Iterator[str]:
+    """Files below the folder that no build left, none of those in the folders ``ours``."""
     with os.scandir(tree / folder) as found:
         entries = {entry.name: entry for entry in found}
     if _is_build_folder(entries):
         return
     for name, entry in entries.items():
         path = f"{folder}/{name}" if folder else name
-        if _is_made(name, entries) or (rules.kernel and _KBUILD_MADE.fullmatch(path)):
+        if _is_made(name, entries) or (kernel and _KBUILD_MADE.fullmatch(path)):
             continue
         if entry.is_dir(follow_symlinks=False):
-            if entry.path not in rules.folders:
-                yield from _walk(tree, path, rules)
+            if entry.path not in ours:
+                yield from _walk(tree, path, kernel, ours)
         elif entry.is_symlink() or entry.is_file():
             yield path
 

@@ -188,13 +188,17 @@ class _RemoteOrder:
         errors = self.scratch / "ssh.errors"
         with self.ssh.open(("sh", f"{place}/{_SESSION}"), self.scratch, errors) as process:
             wire = Wire(process.stdout, _RemoteSigns(self, running, errors), self.site.seconds)
-            session = _session(self, Transcript(wire, nonce), booted, tell)
+            transcript = Transcript(wire, nonce)
+            introduction = transcript.introduction(_COPY_SECONDS)
+            done = tuple(transcript.done(step, number, self.scratch, tell) for number, step in enumerate(self.steps, 1))
+        facts = [("machine", f"ssh {self.ssh.host}")]
         if self.settings.boot != _NONE:  # a kernel that was booted for this may have gone on after an oops
+            facts.append(("boot seconds", f"{booted:.1f}"))
             log = self.scratch / "kernel.log"
             log.write_bytes(self.ssh.call(("dmesg",), b"", self.scratch, _COPY_SECONDS).output)
             if died := Console(log).death():
                 raise GuestPanicked(f"the kernel of {self.ssh.host} died: {died}; its output is in {log}")
-        return session
+        return Session(done, introduction.fact("release"), (*facts, *introduction.described()))
 
     def words(self, step: Step, shipped: Shipment) -> tuple[str, ...]:
         """The words of a step as they are there."""
@@ -258,12 +262,3 @@ class _RemoteSigns:
                 return GuestFailed(f"the connection to {host} ended while {doing}; see {self.errors}")
             time.sleep(1)
         return GuestHung(f"{host} went out of reach while {doing}, and did not come back; look at its console")
-
-
-def _session(order: _RemoteOrder, transcript: Transcript, booted: float, tell: Tell) -> Session:
-    introduction = transcript.introduction(_COPY_SECONDS)
-    done = tuple(transcript.done(step, number, order.scratch, tell) for number, step in enumerate(order.steps, 1))
-    facts = [("machine", f"ssh {order.ssh.host}")]
-    if order.settings.boot != _NONE:
-        facts.append(("boot seconds", f"{booted:.1f}"))
-    return Session(done, introduction.fact("release"), (*facts, *introduction.described()))

@@ -177,29 +177,17 @@ class RunningKernel:
     cpus: tuple[int, ...]
     build_id: str | None
 
-    def __str__(self) -> str:
-        return f"{self.release} (build-id {self.build_id or 'unknown'})"
+    @property
+    def names(self) -> tuple[str, str]:
+        """What tells it from others."""
+        return f"build-id {self.build_id or 'unknown'}", f"release {self.release}"
 
 
-@dataclass(frozen=True, slots=True)
-class KernelToBoot:
-    """What tells the kernel that was built: the build-id, or the release where that is not known."""
+def kernel_to_boot(built: Built) -> str:
+    """The name of the kernel that was built: by its build-id, or its release where that is not known.
 
-    release: str | None
-    build_id: str | None
-
-    def is_met_by(self, running: RunningKernel) -> bool:
-        """Whether it is that kernel."""
-        if self.build_id:
-            return running.build_id == self.build_id
-        return running.release == self.release
-
-    def __str__(self) -> str:
-        return f"build-id {self.build_id}" if self.build_id else f"release {self.release}"
-
-
-def kernel_to_boot(built: Built) -> KernelToBoot:
-    """Raises ``GuestNotBooted`` when the build has nothing that tells its kernel from others."""
+    Raises ``GuestNotBooted`` when the build has neither.
+    """
     products = dict(built.products)
     try:
         build_id = read_elf(products["vmlinux"]).build_id if "vmlinux" in products else None
@@ -211,7 +199,7 @@ def kernel_to_boot(built: Built) -> KernelToBoot:
             f"the build {built.key} has neither a vmlinux with a build-id nor a kernel with a release, so its boot"
             " cannot be verified; add vmlinux to its products"
         )
-    return KernelToBoot(release, build_id)
+    return f"build-id {build_id}" if build_id else f"release {release}"
 
 
 def running_on(ssh: Ssh, scratch: Path) -> RunningKernel | None:
@@ -236,7 +224,7 @@ def boot_script(template: str, places: dict[str, str], words: str) -> str:
     return f"{template}\n"
 
 
-def come_back(ssh: Ssh, before: RunningKernel, kernel: KernelToBoot, seconds: float, scratch: Path) -> RunningKernel:
+def come_back(ssh: Ssh, before: RunningKernel, kernel: str, seconds: float, scratch: Path) -> RunningKernel:
     """Wait until the computer, where ``before`` ran, has booted the kernel that is wanted.
 
     Raises ``GuestNotBooted`` when it comes back with another kernel, does not come back, or does not go down.
@@ -245,9 +233,11 @@ def come_back(ssh: Ssh, before: RunningKernel, kernel: KernelToBoot, seconds: fl
     while time.monotonic() < end:
         last = running_on(ssh, scratch)
         if last and last.boot != before.boot:
-            if kernel.is_met_by(last):
+            if kernel in last.names:
                 return last
-            raise GuestNotBooted(f"{ssh.host} came back with another kernel: {last}, wanted is {kernel}")
+            raise GuestNotBooted(
+                f"{ssh.host} came back with another kernel: {', '.join(last.names)}; wanted is {kernel}"
+            )
         time.sleep(_POLL_SECONDS)
     if last is None:
         raise GuestNotBooted(f"{ssh.host} did not come back within {seconds:.0f} s; look at its console")

@@ -76,7 +76,7 @@ def test_a_host_that_comes_back_with_the_kernel_runs_the_steps(
 @pytest.mark.parametrize(
     ("boot", "settings", "build_id", "why"),
     [
-        ("restart", {}, OTHER, f"came back with another kernel: .*, wanted is build-id {OTHER}"),
+        ("restart", {}, OTHER, f"came back with another kernel: .*; wanted is build-id {OTHER}"),
         # It was only away: its boot-id is the one from before.
         ("reconnect", {"boot_seconds": 3}, "", "did not go down within 3 s"),
         (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -194,23 +194,14 @@ def _use(table: Mapping[str, Any], folder: Path) -> Use:
 
 def _settings(given: Mapping[str, Any], own: tuple[str, ...], place: str) -> tuple[tuple[str, Setting], ...]:
     """What a plugin gets: all keys that are not our own, lists as tuples of words, a table's keys behind a dot."""
-    return tuple((key, _setting(value, f"[{place}] {key}")) for key, value in _flat(given) if key not in own)
-
-
-def _flat(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    settings: dict[str, Setting] = {}
     for key, value in given.items():
-        if isinstance(value, dict):
-            yield from ((f"{key}.{inner}", each) for inner, each in value.items())
-        else:
-            yield key, value
-
-
-def _setting(value: object, place: str) -> Setting:
-    if isinstance(value, list):
-        return tuple(map(str, value))
-    if isinstance(value, str | int | float | bool):
-        return value
-    raise PlanError(f"{place} is a table in a table or a date; write a word, a number or a list of words")
+        named = {f"{key}.{inner}": each for inner, each in value.items()} if isinstance(value, dict) else {key: value}
+        for name, each in named.items() if key not in own else ():
+            if not isinstance(each, list | str | int | float | bool):
+                raise PlanError(f"[{place}] {name} is a table in a table or a date; write a word, a number or a list")
+            settings[name] = tuple(map(str, each)) if isinstance(each, list) else each
+    return tuple(settings.items())
 
 
 def _evidence(
