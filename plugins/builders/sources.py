@@ -4,8 +4,8 @@
 Sources are all files but what version control keeps there and what a build has left. Files are copied, not linked: the
 user's tree may change while a build runs, and a build may write into its sources. Of what a build that was stopped has
 left, some files may not be whole: Kbuild writes a record beside a target, ``.NAME.cmd``, when the target is made
-(scripts/Kbuild.include, fixdep.c). A target with a record that is whole and not older is whole itself, so a long build
-goes on where it was stopped.
+(scripts/Kbuild.include, fixdep.c). A target with a record that is not older is whole, so a long build goes on where it
+was stopped.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _KBUILD_MADE = re.compile(r"\.config(\.old)?|include/(config|generated)|arch/[^/
 _FRESH = 2_000_000_000
 _BLOCK = 1 << 20
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-# What was written this shortly (ns) before the end may have been in the making in spite of its record.
+# What was written this shortly (ns) before the end may have been in the making, and its record too.
 _LAST = 2_000_000_000
 # Size, times of change (ns) and inode: as long as these stay, so does the content.
 Stamp = tuple[int, int, int, int]
@@ -237,7 +237,10 @@ def unfinished(folder: Path, since: int) -> Iterator[str]:
     written = dict(_written(str(folder), since))
     end = max(written.values(), default=0) - _LAST
     for path, changed in written.items():
-        if changed > end or not _is_finished(folder, path, written):
+        place, _, name = path.rpartition("/")
+        is_record = name.startswith(".") and name.endswith(".cmd")
+        record = path if is_record else f"{place}/.{name}.cmd".lstrip("/")
+        if changed > end or written.get(record, 0) < changed:
             yield path
 
 
@@ -247,17 +250,3 @@ def _written(folder: str, since: int) -> Iterator[tuple[str, int]]:
             changed = os.lstat(f"{place}/{name}").st_ctime_ns
             if changed >= since:
                 yield os.path.relpath(f"{place}/{name}", folder), changed
-
-
-def _is_finished(folder: Path, path: str, written: Mapping[str, int]) -> bool:
-    place, _, name = path.rpartition("/")
-    if name.startswith(".") and name.endswith(".cmd"):
-        return _is_whole(folder / path)
-    record = f"{place}/.{name}.cmd".lstrip("/")
-    return written.get(record, 0) >= written[path] and _is_whole(folder / record)
-
-
-def _is_whole(record: Path) -> bool:
-    """The last line that fixdep writes makes the dependencies the target's own; make's rules may append more."""
-    text = record.read_text("utf-8", "replace")
-    return text.endswith("\n") and ("\ndeps_" not in text or "\n$(deps_" in text)
