@@ -94,7 +94,7 @@ class CommandSettings(BenchmarkSettings, frozen=True, kw_only=True):
         for line in (*_texts(self.prepare), self.run):
             words = shlex.split(line)
             if not words:
-                raise ValueError(f"{line!r} is no command line; give a program and its words")
+                raise ValueError(f"{line!r} is not a command line; give a program and its words")
             yield words
 
     def variables(self) -> tuple[tuple[str, str], ...]:

@@ -129,7 +129,7 @@ def test_a_huge_output_is_searched_from_its_end() -> None:
     ("settings", "words"),
     [
         ({}, "the benchmark command: it needs the setting `run`"),
-        ({"run": "  "}, "'  ' is no command line; give a program and its words"),
+        ({"run": "  "}, "'  ' is not a command line; give a program and its words"),
         ({"run": "a 'b"}, "No closing quotation"),
         ({"run": "a", "pattern": "("}, "is not a Python regular expression: missing \\)"),
         ({"run": "a", "pattern": "n=.*"}, r"has no group for the number; put \(\?P<value>...\) around it"),
