@@ -6,6 +6,7 @@ The profile is recorded in the run directory, or is a file that the plan names, 
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -50,13 +51,11 @@ def run_profile(run: Path) -> RunProfile | None:
     recorded = run / RECORDED
     if recorded.is_file():
         return RunProfile(recorded)
-    journal = Journal.read(journal_of(run))
-    try:
-        planned = planned_profile(plan_of(run, journal))
-    except (OSError, ValueError, PlanError):
-        return None
-    finally:
-        journal.close()
+    with closing(Journal.read(journal_of(run))) as journal:
+        try:
+            planned = planned_profile(plan_of(run, journal))
+        except (OSError, ValueError, PlanError):
+            return None
     return planned if planned and planned.path.is_file() else None
 
 

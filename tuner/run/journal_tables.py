@@ -9,6 +9,7 @@ come by.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import sha256
@@ -98,11 +99,8 @@ def read_build(path: Path, variant: str) -> Built | None:
 
     Raises ``JournalError``.
     """
-    journal = Journal.read(journal_of(path))
-    try:
+    with closing(Journal.read(journal_of(path))) as journal:
         found = build_of(journal, variant)
-    finally:
-        journal.close()
     return found if isinstance(found, Built) else None
 
 

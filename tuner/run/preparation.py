@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from linesmith.analyzer.base.errors import PatchRefused, PlanError
-from linesmith.analyzer.model import Built, Evidence, FailureKind, Fidelity, Recipe, TunePlan, Use, Variant
+from linesmith.analyzer.model import Evidence, FailureKind, Fidelity, Recipe, TunePlan, Use, Variant
 from linesmith.plugins import registry
 from linesmith.plugins.api import BENCH, BUILD, Pool
 from linesmith.plugins.machines.system import kvm_obstacle
@@ -179,10 +179,7 @@ def refusals(recipe: Recipe, variants: Sequence[Variant], pool: Pool) -> dict[st
     Raises ``PatchRefused`` when none fits, ``TreeError``.
     """
     waiting = {one.name: pool.submit(partial(refusal, recipe, one), BUILD) for one in variants}
-    answers = {name: future.result() for name, future in waiting.items()}
-    refused = {name: reason for name, reason in answers.items() if reason is not None}
-    refuse_all(refused, variants)
-    return refused
+    return _refused({name: future.result() for name, future in waiting.items()})
 
 
 def refusal(recipe: Recipe, variant: Variant, warm: Path | None = None) -> str | None:  # noqa: ARG001 - for workers
@@ -194,11 +191,13 @@ def refusal(recipe: Recipe, variant: Variant, warm: Path | None = None) -> str |
     return None
 
 
-def refuse_all(refused: Mapping[str, str], variants: Sequence[Variant]) -> None:
-    """Raise ``PatchRefused`` when no variant is left."""
-    if len(refused) == len({one.name for one in variants}):
+def _refused(answers: Mapping[str, str | None]) -> dict[str, str]:
+    """The answers that are refusals; raises ``PatchRefused`` when all are."""
+    refused = {name: reason for name, reason in answers.items() if reason is not None}
+    if len(refused) == len(answers):
         reasons = "; ".join(f"{name}: {reason}" for name, reason in refused.items())
         raise PatchRefused(f"no patch can be measured: {reasons}")
+    return refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,9 +224,7 @@ def of_bench(plan: TunePlan, variants: Sequence[Variant], run: Path) -> Preview:
     """What ``bench`` would do, likewise; the remarks name the patches that do not fit the tree."""
     complete = completed(plan)
     check_ladder(complete.plan)
-    found = {one.name: refusal(plan.recipe, one) for one in variants}
-    refused = {name: reason for name, reason in found.items() if reason is not None}
-    refuse_all(refused, variants)
+    refused = _refused({one.name: refusal(plan.recipe, one) for one in variants})
     remarks = (*complete.remarks, *(f"{name} would not be measured: {reason}" for name, reason in refused.items()))
     return Preview(_commands(without_search(complete.plan), run.absolute(), None), remarks)
 
@@ -239,22 +236,16 @@ def _commands(plan: TunePlan, run: Path, trace: Path | None) -> tuple[str, ...]:
             _refuse(_first(question, plan, scratch))
         builder = registry.builder(plan.recipe.builder)
         built = unbuilt(builder.products(plan.recipe), run / "artifacts/KEY")
-        return (
-            *builder.commands(plan.recipe, BASELINE),
-            *_commands_after(plan, built, run, trace, scratch),
-        )
-
-
-def _commands_after(plan: TunePlan, built: Built, run: Path, trace: Path | None, scratch: Path) -> Iterator[str]:
-    """What is done with the build: the recording, and the benchmarks."""
-    if plan.evidence is not None and is_recorded(plan):
-        steps = steps_of(plan.evidence, scratch)
-        order = planned_order(built, plan.evidence, steps, plan.search.seed, run / "logs/recording")
-        yield from recording_commands(built, replace(order, trace=trace), steps)
-    for use in plan.benchmarks if Fidelity.BENCHMARK in plan.search.ladder else ():
-        for threads in use.threads:
-            steps = registry.benchmark(use.benchmark).steps(dict(use.settings), threads, scratch)
-            yield from registry.machine(plan.site.name).commands(plan.site, built, steps)
+        commands = [*builder.commands(plan.recipe, BASELINE)]
+        if plan.evidence is not None and is_recorded(plan):
+            steps = steps_of(plan.evidence, scratch)
+            order = planned_order(built, plan.evidence, steps, plan.search.seed, run / "logs/recording")
+            commands += recording_commands(built, replace(order, trace=trace), steps)
+        for use in plan.benchmarks if Fidelity.BENCHMARK in plan.search.ladder else ():
+            for threads in use.threads:
+                steps = registry.benchmark(use.benchmark).steps(dict(use.settings), threads, scratch)
+                commands += registry.machine(plan.site.name).commands(plan.site, built, steps)
+        return tuple(commands)
 
 
 # What befell a machine, and may not befall it again: there may be more memory now, or fewer workers.
