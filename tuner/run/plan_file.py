@@ -105,7 +105,10 @@ def _plan(document: Mapping[str, Any], folder: Path) -> TunePlan:
     _refuse_unknown_keys(document)
     tables = _converted(document, PlanTables, folder)
     recipe = _recipe(tables.source, folder)
-    site = _site(tables.machine, recipe, folder)
+    own = {key: value for key, value in tables.machine.items() if key in _OF_A_SITE}
+    site = _converted({"name": "", **own}, Site, folder, "[machine]")
+    name = site.name or ("qemu" if recipe.builder == "kbuild" else "here")
+    site = replace(site, name=name, settings=_settings(tables.machine, _OF_A_SITE, "machine"))
     benchmarks = tuple(_use(one, folder) for one in tables.benchmark)
     evidence = _evidence(tables.record, recipe, benchmarks, folder)
     if evidence:  # the guest that is recorded is like the machine of the benchmarks, unless the file says otherwise
@@ -173,13 +176,6 @@ def _recipe(table: Mapping[str, Any], folder: Path) -> Recipe:
     if builder == "command" and not (recipe.command and recipe.products):
         raise PlanError("[source] needs `command`, which builds the tree, and `products`, the files to keep of it")
     return replace(recipe, builder=builder)
-
-
-def _site(table: Mapping[str, Any], recipe: Recipe, folder: Path) -> Site:
-    own = {key: value for key, value in table.items() if key in _OF_A_SITE}
-    site = _converted({"name": "", **own}, Site, folder, "[machine]")
-    name = site.name or ("qemu" if recipe.builder == "kbuild" else "here")
-    return replace(site, name=name, settings=_settings(table, _OF_A_SITE, "machine"))
 
 
 def _use(table: Mapping[str, Any], folder: Path) -> Use:
