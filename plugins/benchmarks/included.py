@@ -6,31 +6,33 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated, Generic, Literal, TypeVar
 
-from linesmith.analyzer.model import Done, Metric, Step
+from msgspec import Meta
+
+from linesmith.analyzer.model import Better, Done, Metric, Step
 from linesmith.plugins.api import Settings
-from linesmith.plugins.benchmarks.programs import (
-    CREW_SETTINGS,
-    SourceProgram,
-    amount,
-    compiled,
-    compiler_obstacle,
-    linking,
-    rate_metrics,
-    rates,
-)
-from linesmith.plugins.benchmarks.settings import BenchmarkOptions, Values, ended_well, options_of, thread_count
-
-_MOST_FILES = 64
-_DIRECTORY = "/tmp"  # noqa: S108 - where the storm runs; its files have no names there
-MAPPINGS = ("own", "one")
-MEMORIES = ("anonymous", "file")
-WORKERS = ("threads", "processes")
-_MOST_PAGES = 1 << 20
+from linesmith.plugins.benchmarks.programs import CompiledSettings, compiled, tally
+from linesmith.plugins.benchmarks.settings import EITHER, Operations, Values, ended_well, settings_of, sound
 
 
-class CrewBenchmark(ABC):
-    """A program of the package; ``plural`` is what its operations are called, ``settings`` are those of its own.
+class CrewSettings(CompiledSettings, frozen=True):
+    """How much each worker does: ``operations``, or what it can in ``seconds``, where runs do not do the same work."""
+
+    operations: Operations | None = None
+    seconds: Annotated[float, Meta(gt=0, le=3600)] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.operations and self.seconds:
+            raise ValueError(EITHER)
+
+
+Given = TypeVar("Given", bound=CrewSettings)
+
+
+class CrewBenchmark(ABC, Generic[Given]):
+    """A program of the package; ``plural`` is what its operations are called, ``kind`` its settings.
 
     ``default`` operations end within a minute also where the CPUs are emulated and recorded; a real machine does a
     hundred times as much.
@@ -39,47 +41,58 @@ class CrewBenchmark(ABC):
     name: str
     plural: str
     default: int
-    settings: tuple[str, ...]
+    kind: type[Given]
 
     @abstractmethod
-    def words(self, options: BenchmarkOptions) -> tuple[str, ...]:
-        """The program's words for its own settings; raises ``BenchmarkUnknown``."""
+    def words(self, given: Given) -> tuple[str, ...]:
+        """The program's words for its own settings."""
 
     def metrics(self, settings: Settings) -> tuple[Metric, ...]:
         """Operations a second, by wall time and by CPU time, of all workers together."""
-        options = self._options(settings)
-        self.words(options)
-        amount(options, self.default)
-        linking(options)
-        return rate_metrics(self.plural)
+        settings_of(self.name, settings, self.kind)
+        return (
+            Metric(f"{self.plural}_per_sec", f"{self.plural}/s", Better.HIGHER),
+            Metric(f"{self.plural}_per_cpu_sec", f"{self.plural}/CPU-s", Better.HIGHER),
+        )
 
     def obstacle(self, settings: Settings) -> str | None:
         """A compiler that is missing."""
-        return compiler_obstacle(self._options(settings))
+        return settings_of(self.name, settings, self.kind).compiler_obstacle()
 
     def steps(self, settings: Settings, threads: int, scratch: Path) -> tuple[Step, ...]:
         """The program with ``threads`` workers."""
-        options = self._options(settings)
-        own, work = self.words(options), amount(options, self.default)
-        words = ("--workers", str(thread_count(self.name, threads)), *work.words, *own)
-        source = f"{self.name.replace('-', '_')}.c"
-        program = compiled(SourceProgram(self.name, (source, "crew.c", "crew.h")), options, scratch)
-        return (options.step((str(program), *words), work.seconds),)
+        given = settings_of(self.name, settings, self.kind)
+        amount = ("--operations", str(given.operations or self.default))
+        if given.seconds:
+            amount = ("--seconds", f"{given.seconds:g}")
+        program = compiled(self.name, given, scratch)
+        words = (str(program), "--workers", str(threads), *amount, *self.words(given))
+        return (given.step(words, given.seconds or 0.0),)
 
     def operations(self, settings: Settings, threads: int) -> int | None:
         """Those of all workers together; ``None`` where they work for a number of seconds."""
-        return amount(self._options(settings), self.default).of_all(threads)
+        given = settings_of(self.name, settings, self.kind)
+        return None if given.seconds else threads * (given.operations or self.default)
 
     def parse(self, settings: Settings, done: Sequence[Done]) -> Values:
         """Operations a second; raises ``BenchmarkFailed`` or ``BenchmarkNonsense``."""
-        self._options(settings)
-        return rates(self.name, self.plural, ended_well(self.name, done)[-1])
+        settings_of(self.name, settings, self.kind)
+        last = ended_well(self.name, done)
+        crew = tally(self.name, self.name, last)
+        return (
+            (f"{self.plural}_per_sec", sound(self.name, "the rate", crew.operations / crew.seconds, last.output)),
+            (f"{self.plural}_per_cpu_sec", sound(self.name, "the rate", crew.operations / crew.cpu, last.output)),
+        )
 
-    def _options(self, settings: Settings) -> BenchmarkOptions:
-        return options_of(self.name, settings, (*CREW_SETTINGS, *self.settings))
+
+class StormSettings(CrewSettings, frozen=True):
+    """How many files every program maps beside its own, and where they lie; they have no names there."""
+
+    files: Annotated[int, Meta(ge=0, le=64)] = 8
+    directory: str = "/tmp"  # noqa: S108
 
 
-class ExecStorm(CrewBenchmark):
+class ExecStorm(CrewBenchmark[StormSettings]):
     """Workers that run one small program after the other, all of them mapping the same few files.
 
     Programs begin and end on every CPU, so that the trees of mappings of the files they share change always.
@@ -88,15 +101,23 @@ class ExecStorm(CrewBenchmark):
     name = "exec-storm"
     plural = "execs"
     default = 100
-    settings = ("files", "directory")
+    kind = StormSettings
 
-    def words(self, options: BenchmarkOptions) -> tuple[str, ...]:
-        """How many files every program maps beside its own, and where they lie."""
-        files = options.whole("files", 8, 0, _MOST_FILES)
-        return ("--files", str(files), "--directory", options.text("directory", _DIRECTORY))
+    def words(self, given: StormSettings) -> tuple[str, ...]:
+        """The program's words for its own settings."""
+        return ("--files", str(given.files), "--directory", given.directory)
 
 
-class PageFaults(CrewBenchmark):
+class FaultSettings(CrewSettings, frozen=True):
+    """Pages of a round, whose mapping they are of, what is mapped, and whether workers are processes."""
+
+    pages: Annotated[int, Meta(ge=1, le=1 << 20)] = 64
+    mapping: Literal["own", "one"] = "own"
+    memory: Literal["anonymous", "file"] = "anonymous"
+    workers: Literal["threads", "processes"] = "threads"
+
+
+class PageFaults(CrewBenchmark[FaultSettings]):
     """Threads of one address space that touch pages which are not there yet, as pft does.
 
     Workers meet at the lock of their address space, or at what one mapping of it keeps.
@@ -105,24 +126,15 @@ class PageFaults(CrewBenchmark):
     name = "page-faults"
     plural = "faults"
     default = 10_000
-    settings = ("pages", "mapping", "memory", "workers")
+    kind = FaultSettings
 
-    def words(self, options: BenchmarkOptions) -> tuple[str, ...]:
-        """Pages of a round, whose mapping they are of, what is mapped, and whether workers are processes."""
-        processes = options.choice("workers", WORKERS) == "processes"
-        return (
-            *("--pages", str(self._pages(options))),
-            *("--mapping", options.choice("mapping", MAPPINGS)),
-            *("--memory", options.choice("memory", MEMORIES)),
-            *(("--processes",) if processes else ()),
-        )
+    def words(self, given: FaultSettings) -> tuple[str, ...]:
+        """The program's words for its own settings."""
+        processes = ("--processes",) if given.workers == "processes" else ()
+        return ("--pages", str(given.pages), "--mapping", given.mapping, "--memory", given.memory, *processes)
 
     def operations(self, settings: Settings, threads: int) -> int | None:
         """Those of all workers together, in whole rounds; ``None`` where they work for a number of seconds."""
-        options = self._options(settings)
-        work = amount(options, self.default)
-        pages = self._pages(options)
-        return threads * -(-work.operations // pages) * pages if work.counted else None
-
-    def _pages(self, options: BenchmarkOptions) -> int:
-        return options.whole("pages", 64, 1, _MOST_PAGES)
+        given = settings_of(self.name, settings, self.kind)
+        rounds = -(-(given.operations or self.default) // given.pages)
+        return None if given.seconds else threads * rounds * given.pages

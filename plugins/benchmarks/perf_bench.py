@@ -11,21 +11,21 @@ from pathlib import Path
 
 from linesmith.analyzer.model import Better, Done, Metric, Step
 from linesmith.plugins.api import Settings
-from linesmith.plugins.benchmarks.programs import SETTINGS, compiler_obstacle, copies, copies_tally, linking
+from linesmith.plugins.benchmarks.programs import CompiledSettings, copies, copies_tally
 from linesmith.plugins.benchmarks.settings import (
-    PROGRAM,
-    BenchmarkOptions,
+    Operations,
+    Seconds,
     Values,
     ended_well,
     nonsense,
     number,
-    options_of,
     program,
     program_obstacle,
+    settings_of,
     sound,
-    thread_count,
     words_of,
 )
+from linesmith.plugins.settings import nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +95,26 @@ SUITES = {
 _SIZE = re.compile(r"\d{1,6}(?:B|KB|MB|GB)")
 
 
+class PerfSettings(CompiledSettings, frozen=True):
+    """A suite with the settings it has, and the path of a perf that is not in ``PATH``."""
+
+    suite: str = "sched messaging"
+    loops: Operations | None = None
+    seconds: Seconds | None = None
+    size: str = ""
+    program: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.suite not in SUITES:
+            raise ValueError(f"suite = {self.suite!r}: give one of {', '.join(SUITES)}{nearest(self.suite, SUITES)}")
+        if self.size and not _SIZE.fullmatch(self.size):
+            raise ValueError(f"size = {self.size!r}: give a size such as 64KB or 1MB")
+        for name in ("loops", "seconds", "size"):
+            if getattr(self, name) and f"{{{name}}}" not in SUITES[self.suite].words:
+                raise ValueError(f"the suite {self.suite} has no setting {name}")
+
+
 class PerfBench:
     """One of the benchmarks that perf has."""
 
@@ -102,39 +122,37 @@ class PerfBench:
 
     def metrics(self, settings: Settings) -> tuple[Metric, ...]:
         """The one number of the suite."""
-        options, suite = self._suite(settings)
-        self._words(options, suite, 1)
-        linking(options)
+        _, suite = self._suite(settings)
         return (suite.metric,)
 
     def obstacle(self, settings: Settings) -> str | None:
         """A perf that is not installed, or a compiler that is not there."""
-        options, suite = self._suite(settings)
-        missing = compiler_obstacle(options) if suite.copied else None
-        return missing or program_obstacle(options, "perf", "linux-perf")
+        given, suite = self._suite(settings)
+        missing = given.compiler_obstacle() if suite.copied else None
+        return missing or program_obstacle(given.program, "perf", "linux-perf")
 
     def steps(self, settings: Settings, threads: int, scratch: Path) -> tuple[Step, ...]:
         """The suite with so many threads, groups of ``sched messaging``, or copies where it has but one."""
-        options, suite = self._suite(settings)
-        count = thread_count(self.name, threads)
+        given, suite = self._suite(settings)
         style = "simple" if suite.number is _PLAIN else "default"
-        command = (
-            *(program(options, "perf"), "bench", "-f", style, *self._name(options).split()),
-            *self._words(options, suite, count),
+        seconds = given.seconds or suite.seconds or 1
+        words = suite.words.format(
+            threads=threads, loops=given.loops or suite.loops, seconds=seconds, size=given.size or "1MB"
         )
-        words = copies(options, count, scratch, command) if suite.copied else command
-        return (options.step(words, self._seconds(options, suite)),)
+        command = (program(given.program, "perf"), "bench", "-f", style, *given.suite.split(), *words.split())
+        if suite.copied:
+            command = copies(given, threads, scratch, command)
+        return (given.step(command, seconds),)
 
     def operations(self, settings: Settings, threads: int) -> int | None:
         """Loops of all copies or groups; ``None`` for a suite that works for a number of seconds."""
-        options, suite = self._suite(settings)
-        timed = "{seconds}" in suite.words
-        return None if timed else threads * options.whole("loops", suite.loops or 1, 1, 10**12)
+        given, suite = self._suite(settings)
+        return None if "{seconds}" in suite.words else threads * (given.loops or suite.loops or 1)
 
     def parse(self, settings: Settings, done: Sequence[Done]) -> Values:
         """The number, of all copies together; raises ``BenchmarkFailed`` or ``BenchmarkNonsense``."""
         _, suite = self._suite(settings)
-        last = ended_well(self.name, done)[-1]
+        last = ended_well(self.name, done)
         text, name = words_of(last), suite.metric.name
         found = [number(self.name, name, word, text) for word in suite.number.findall(text)]
         expected = copies_tally(self.name, last).workers if suite.copied else 1
@@ -142,25 +160,6 @@ class PerfBench:
             raise nonsense(self.name, f"it has {len(found)} results where {expected} should be", text)
         return ((name, sound(self.name, name, suite.combine(found), text)),)
 
-    def _suite(self, settings: Settings) -> tuple[BenchmarkOptions, Suite]:
-        options = options_of(self.name, settings, ("suite", "loops", "seconds", "size", PROGRAM, *SETTINGS))
-        return options, SUITES[self._name(options)]
-
-    def _name(self, options: BenchmarkOptions) -> str:
-        return options.choice("suite", tuple(SUITES))
-
-    def _words(self, options: BenchmarkOptions, suite: Suite, threads: int) -> list[str]:
-        """The suite's words; raises ``BenchmarkUnknown`` for a setting that it does not have."""
-        for name in ("loops", "seconds", "size"):
-            if name in options.settings and f"{{{name}}}" not in suite.words:
-                raise options.refuse(name, "nothing, because this suite has no such setting")
-        loops = options.whole("loops", suite.loops or 1, 1, 10**12)
-        size = options.text("size", "1MB")
-        if not _SIZE.fullmatch(size):
-            raise options.refuse("size", "a size such as 64KB or 1MB")
-        return suite.words.format(
-            threads=threads, loops=loops, seconds=self._seconds(options, suite), size=size
-        ).split()
-
-    def _seconds(self, options: BenchmarkOptions, suite: Suite) -> int:
-        return options.whole("seconds", suite.seconds or 1, 1, 24 * 3600)
+    def _suite(self, settings: Settings) -> tuple[PerfSettings, Suite]:
+        given = settings_of(self.name, settings, PerfSettings)
+        return given, SUITES[given.suite]

@@ -12,24 +12,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from linesmith.analyzer.base.errors import BenchmarkUnknown
 from linesmith.analyzer.model import Better, Done, Metric, Step
 from linesmith.plugins.api import Settings
-from linesmith.plugins.benchmarks.programs import SETTINGS, compiler_obstacle, copies, copies_tally, linking
+from linesmith.plugins.benchmarks.programs import CompiledSettings, copies, copies_tally
 from linesmith.plugins.benchmarks.settings import (
-    DIRECTORY,
-    BenchmarkOptions,
+    Seconds,
     Values,
     directory,
     ended_well,
     files_obstacle,
-    nearest,
     nonsense,
-    options_of,
+    settings_of,
     sound,
-    thread_count,
     words_of,
 )
+from linesmith.plugins.settings import nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +57,20 @@ TESTS = {
     "sysexec": UnixBenchTest("syscall {seconds} exec"),
     "pipe": UnixBenchTest("pipe {seconds}"),
 }
-_SECONDS = 10
 _COUNT = re.compile(r"COUNT\|(\d{1,18})\|(\d{1,6})\|(\w{1,8})", re.ASCII)
+
+
+class UnixBenchSettings(CompiledSettings, frozen=True, kw_only=True):
+    """The folder of UnixBench, one of its tests, and how long that runs."""
+
+    directory: str
+    test: str
+    seconds: Seconds = 10
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.test not in TESTS:
+            raise ValueError(f"test = {self.test!r}: give one of {', '.join(TESTS)}{nearest(self.test, TESTS)}")
 
 
 class UnixBench:
@@ -71,56 +80,41 @@ class UnixBench:
 
     def metrics(self, settings: Settings) -> tuple[Metric, ...]:
         """The test's own score, under the test's name."""
-        options, test = self._options(settings)
-        linking(options)
-        options.whole("seconds", _SECONDS, 1, 3600)
-        return (Metric(options.text("test"), test.unit, Better.HIGHER),)
+        test = settings_of(self.name, settings, UnixBenchSettings).test
+        return (Metric(test, TESTS[test].unit, Better.HIGHER),)
 
     def obstacle(self, settings: Settings) -> str | None:
         """Programs that are not built, or no compiler."""
-        options, test = self._options(settings)
-        folder = directory(options, "/path/to/UnixBench")
+        given = settings_of(self.name, settings, UnixBenchSettings)
+        folder, test = directory(given.directory), TESTS[given.test]
         names = (f"pgms/{test.words.split()[0]}", *test.files)
-        return files_obstacle(options, *(folder / name for name in names)) or compiler_obstacle(options)
+        return files_obstacle(self.name, *(folder / name for name in names)) or given.compiler_obstacle()
 
     def steps(self, settings: Settings, threads: int, scratch: Path) -> tuple[Step, ...]:
         """So many copies of the test's program; they write into a folder of their own."""
-        options, test = self._options(settings)
-        count = thread_count(self.name, threads)
-        folder = directory(options, "/path/to/UnixBench")
-        files = [folder / name for name in test.files]
-        seconds = options.whole("seconds", _SECONDS, 1, 3600)
-        program, *words = (word.format(seconds=seconds, pgms=folder / "pgms") for word in test.words.split())
-        command = copies(options, count, scratch, (str(folder / "pgms" / program), *words), files)
-        return (options.step(command, seconds, [("UB_BINDIR", str(folder / "pgms"))]),)
+        given = settings_of(self.name, settings, UnixBenchSettings)
+        folder, test = directory(given.directory), TESTS[given.test]
+        programs, files = folder / "pgms", [folder / name for name in test.files]
+        name, *words = (word.format(seconds=given.seconds, pgms=programs) for word in test.words.split())
+        command = copies(given, threads, scratch, (str(programs / name), *words), files)
+        return (given.step(command, given.seconds, [("UB_BINDIR", str(programs))]),)
 
     def operations(self, settings: Settings, threads: int) -> int | None:  # noqa: ARG002 - none of them counts
         """None: its tests work for a number of seconds."""
-        self._options(settings)
         return None
 
     def parse(self, settings: Settings, done: Sequence[Done]) -> Values:
-        """The score; raises ``BenchmarkFailed`` or ``BenchmarkNonsense``."""
-        options, _ = self._options(settings)
-        return ((options.text("test"), self._of_counts(ended_well(self.name, done)[-1])),)
+        """Counts of all copies over the wall time, in units of the time base; a time base of 0 says it is a rate.
 
-    def _of_counts(self, done: Done) -> float:
-        """Counts of all copies over the wall time, in units of the time base; a time base of 0 says it is a rate."""
-        text, crew = words_of(done), copies_tally(self.name, done)
+        Raises ``BenchmarkFailed`` or ``BenchmarkNonsense``.
+        """
+        last = ended_well(self.name, done)
+        text, crew = words_of(last), copies_tally(self.name, last)
         counts = [match for match in map(_COUNT.fullmatch, (line.strip()[:80] for line in text.splitlines())) if match]
         bases = {int(match[2]) for match in counts}
         if len(counts) != crew.workers or len(bases) != 1:
             raise nonsense(self.name, f"{len(counts)} of {crew.workers} copies reported a count", text)
         total = sum(float(match[1]) for match in counts)
         base = bases.pop()
-        return sound(self.name, "the score", total / crew.seconds * base if base else total, text)
-
-    def _options(self, settings: Settings) -> tuple[BenchmarkOptions, UnixBenchTest]:
-        options = options_of(self.name, settings, (DIRECTORY, "test", "seconds", *SETTINGS))
-        if "test" not in settings:
-            raise BenchmarkUnknown(f"the benchmark {self.name} needs a test: give test = one of {', '.join(TESTS)}")
-        test = options.text("test")
-        if test not in TESTS:
-            raise options.refuse("test", f"one of {', '.join(TESTS)}{nearest(test, TESTS)}")
-        directory(options, "/path/to/UnixBench")
-        return options, TESTS[test]
+        score = sound(self.name, "the score", total / crew.seconds * base if base else total, text)
+        return ((settings_of(self.name, settings, UnixBenchSettings).test, score),)

@@ -10,32 +10,48 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
-from linesmith.analyzer.base.errors import BenchmarkUnknown
 from linesmith.analyzer.model import Better, Done, Metric, Step
 from linesmith.plugins.api import Settings
 from linesmith.plugins.benchmarks.settings import (
-    DIRECTORY,
-    BenchmarkOptions,
+    BenchmarkSettings,
+    Seconds,
     Values,
     directory,
     ended_well,
     files_obstacle,
     nonsense,
     number,
-    options_of,
-    shown,
+    settings_of,
     sound,
-    thread_count,
     words_of,
 )
 
-MODES = ("processes", "threads")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
-_SECONDS = 5
 _AVERAGE = re.compile(r"average:(\S+)")
 _SECOND = re.compile(r"min:(\d+) max:(\d+) total:(\d+)", re.ASCII)
 _MEASUREMENT = "measurement"
+
+
+class ScaleSettings(BenchmarkSettings, frozen=True, kw_only=True):
+    """The folder of will-it-scale, a test case, and how it is run; ``smt`` binds tasks to threads of a core."""
+
+    directory: str
+    testcase: str
+    mode: Literal["processes", "threads"] = "processes"
+    seconds: Seconds = 5
+    smt: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not _NAME.fullmatch(self.testcase):
+            raise ValueError(f"there is no test case {self.testcase!r}; give one of its tests/, such as page_fault1")
+
+    @property
+    def program(self) -> Path:
+        """The program of the test case."""
+        return directory(self.directory) / f"{self.testcase}_{self.mode}"
 
 
 class WillItScale:
@@ -45,7 +61,7 @@ class WillItScale:
 
     def metrics(self, settings: Settings) -> tuple[Metric, ...]:
         """Operations a second: of all tasks together, and of the slowest task."""
-        self._words(self._options(settings), 1)
+        settings_of(self.name, settings, ScaleSettings)
         return (
             Metric("ops_per_sec", "ops/s", Better.HIGHER),
             Metric("slowest_ops_per_sec", "ops/s", Better.HIGHER),
@@ -53,23 +69,22 @@ class WillItScale:
 
     def obstacle(self, settings: Settings) -> str | None:
         """A program that is not built."""
-        return files_obstacle(options := self._options(settings), self._program(options))
+        return files_obstacle(self.name, settings_of(self.name, settings, ScaleSettings).program)
 
     def steps(self, settings: Settings, threads: int, scratch: Path) -> tuple[Step, ...]:  # noqa: ARG002 - nothing kept
         """The test case with so many tasks, each on a core of its own as long as there are any."""
-        options = self._options(settings)
-        words = self._words(options, thread_count(self.name, threads))
-        return (options.step((str(self._program(options)), *words), self._seconds(options)),)
+        given = settings_of(self.name, settings, ScaleSettings)
+        smt = ("-m",) if given.smt else ()
+        words = (str(given.program), *smt, "-t", str(threads), "-s", str(given.seconds))
+        return (given.step(words, given.seconds),)
 
     def operations(self, settings: Settings, threads: int) -> int | None:  # noqa: ARG002 - none of them counts
         """None: its test cases work for a number of seconds."""
-        self._options(settings)
         return None
 
-    def parse(self, settings: Settings, done: Sequence[Done]) -> Values:
+    def parse(self, settings: Settings, done: Sequence[Done]) -> Values:  # noqa: ARG002 - the output says it all
         """The average of the seconds measured; raises ``BenchmarkFailed`` or ``BenchmarkNonsense``."""
-        self._options(settings)
-        text = words_of(ended_well(self.name, done)[-1])
+        text = words_of(ended_well(self.name, done))
         lines = [line.strip() for line in text.splitlines()]
         average = next((match[1] for line in reversed(lines) if (match := _AVERAGE.fullmatch(line))), None)
         if average is None or _MEASUREMENT not in lines:
@@ -82,23 +97,3 @@ class WillItScale:
             ("ops_per_sec", number(self.name, "the average", average, text)),
             ("slowest_ops_per_sec", sound(self.name, "the slowest task's", sum(least) / len(least), text)),
         )
-
-    def _options(self, settings: Settings) -> BenchmarkOptions:
-        return options_of(self.name, settings, (DIRECTORY, "testcase", "mode", "seconds", "smt"))
-
-    def _program(self, options: BenchmarkOptions) -> Path:
-        """The program of the test case; raises ``BenchmarkUnknown`` when none is named."""
-        if "testcase" not in options.settings:
-            raise BenchmarkUnknown(f'the benchmark {self.name} needs a test case: give testcase = "page_fault1"')
-        case = options.text("testcase")
-        if not _NAME.fullmatch(case):
-            raise BenchmarkUnknown(f"the benchmark {self.name} has no test case {shown(case)}; give one of its tests/")
-        return directory(options, "/path/to/will-it-scale") / f"{case}_{options.choice('mode', MODES)}"
-
-    def _words(self, options: BenchmarkOptions, count: int) -> tuple[str, ...]:
-        self._program(options)
-        smt = ("-m",) if options.switch("smt") else ()
-        return (*smt, "-t", str(count), "-s", str(self._seconds(options)))
-
-    def _seconds(self, options: BenchmarkOptions) -> int:
-        return options.whole("seconds", _SECONDS, 1, 24 * 3600)

@@ -95,17 +95,6 @@ def lost_options(fragment: str, result: str) -> tuple[str, ...]:
     return tuple(f"CONFIG_{name} is {now}, not {value}" for name, value, now in pairs if now != value)
 
 
-def salted(config: str, salt: int) -> str:
-    """The configuration with another build salt; none for salt 0, which leaves what it says."""
-    return merged(config, f'CONFIG_BUILD_SALT="linesmith-{salt}"') if salt else config
-
-
-def architecture(config: str) -> str | None:
-    """The architecture that the first lines of a ``.config`` name (``x86``), if they do."""
-    match = re.search(r"^# Linux/(\w+) .*Kernel Configuration$", config[:400], re.MULTILINE)
-    return match[1] if match else None
-
-
 def padding(salt: int) -> Mapping[str, str]:
     """The text that a salt appends to a file of the kernel's tree, by its path; none for salt 0."""
     if not salt:
@@ -209,7 +198,9 @@ def _configure(job: BuildJob, source: Path, objects: Path) -> None:
     if job.recipe.base:
         job.run(_make(job.recipe, source, job.recipe.base))
         configuration = merged(config.read_text(), configuration)
-    config.write_text(salted(configuration, job.variant.salt))
+    if job.variant.salt:
+        configuration = merged(configuration, f'CONFIG_BUILD_SALT="linesmith-{job.variant.salt}"')
+    config.write_text(configuration)
     job.run(_make(job.recipe, source, "olddefconfig"))
     result = config.read_text()
     if lost := lost_options(_start_configuration(job.recipe), result):
@@ -262,8 +253,9 @@ def _start_configuration(recipe: Recipe) -> str:
 def _other_architecture(recipe: Recipe) -> str | None:
     if recipe.base:
         return None
-    theirs = architecture(_start_configuration(recipe))
-    own = _image()[0]
+    # The first lines of a .config name the architecture.
+    named = re.search(r"^# Linux/(\w+) .*Kernel Configuration$", _start_configuration(recipe)[:400], re.MULTILINE)
+    theirs, own = named[1] if named else None, _image()[0]
     if theirs in (None, own) or (own == "x86" and theirs in ("i386", "x86_64")):
         return None
     return f"the configuration is for {theirs} and this machine builds for {own}; cross-compilation is not supported"

@@ -2,15 +2,14 @@
 """The state of a source tree: the digest of every source file, kept between builds for files that have not changed.
 
 Sources are all files but what version control keeps there and what a build has left. Files are copied, not linked: the
-user's tree may change while a build runs, and a build may write into its sources. copy_file_range(2) shares the blocks
-where the file system can (btrfs, XFS). Of what a build that was stopped has left, some files may not be whole: Kbuild
-writes a record beside a target, ``.NAME.cmd``, when the target is made (scripts/Kbuild.include, fixdep.c). A target
-with a record that is whole and not older is whole itself, so a long build goes on where it was stopped.
+user's tree may change while a build runs, and a build may write into its sources. Of what a build that was stopped has
+left, some files may not be whole: Kbuild writes a record beside a target, ``.NAME.cmd``, when the target is made
+(scripts/Kbuild.include, fixdep.c). A target with a record that is not older is whole, so a long build goes on where it
+was stopped.
 """
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
@@ -41,10 +40,8 @@ _KBUILD_MADE = re.compile(r"\.config(\.old)?|include/(config|generated)|arch/[^/
 # A file written twice within the clock's tick keeps its times: digests this fresh (ns) are not kept.
 _FRESH = 2_000_000_000
 _BLOCK = 1 << 20
-# What copy_file_range says of two file systems between which it cannot copy.
-_NO_RANGES = (errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-# What was written this shortly (ns) before the end may have been in the making in spite of its record.
+# What was written this shortly (ns) before the end may have been in the making, and its record too.
 _LAST = 2_000_000_000
 # Size, times of change (ns) and inode: as long as these stay, so does the content.
 Stamp = tuple[int, int, int, int]
@@ -58,7 +55,7 @@ def sources(tree: Path, ours: Collection[Path] = ()) -> tuple[str, ...]:
     if not tree.is_dir():
         raise TreeError(f"{tree} is not a folder; name the source tree")
     try:
-        found = set(_walk(tree, "", _WalkRules(is_kernel(tree), frozenset(map(str, ours)))))
+        found = set(_walk(tree, "", is_kernel(tree), frozenset(map(str, ours))))
         tracked = set(_listed(tree))
         if tracked:
             found = tracked | found & set(_listed(tree, "--others", "--exclude-standard"))
@@ -91,26 +88,19 @@ def _listed(tree: Path, *options: str) -> Iterator[str]:
             yield name
 
 
-@dataclass(frozen=True, slots=True)
-class _WalkRules:
-    """What a walk leaves out beside what every build leaves."""
-
-    kernel: bool
-    folders: frozenset[str]
-
-
-def _walk(tree: Path, folder: str, rules: _WalkRules) -> Iterator[str]:
+def _walk(tree: Path, folder: str, kernel: bool, ours: frozenset[str]) -> Iterator[str]:
+    """Files below the folder that no build left, none of those in the folders ``ours``."""
     with os.scandir(tree / folder) as found:
         entries = {entry.name: entry for entry in found}
     if _is_build_folder(entries):
         return
     for name, entry in entries.items():
         path = f"{folder}/{name}" if folder else name
-        if _is_made(name, entries) or (rules.kernel and _KBUILD_MADE.fullmatch(path)):
+        if _is_made(name, entries) or (kernel and _KBUILD_MADE.fullmatch(path)):
             continue
         if entry.is_dir(follow_symlinks=False):
-            if entry.path not in rules.folders:
-                yield from _walk(tree, path, rules)
+            if entry.path not in ours:
+                yield from _walk(tree, path, kernel, ours)
         elif entry.is_symlink() or entry.is_file():
             yield path
 
@@ -218,20 +208,15 @@ def copy_file(origin: str, target: str, seen: Stamp) -> None:
         source = os.open(origin, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
         raise changing(origin) from error
-    try:
+    with os.fdopen(source, "rb") as reader, os.fdopen(os.open(target, _NEW, 0o600), "wb") as writer:
         found = os.fstat(source)
-        sink = os.open(target, _NEW, 0o600)
-        try:
-            _copy_content(source, sink, found.st_size)
-            # The owner must be able to replace it by a patched one.
-            os.fchmod(sink, found.st_mode & 0o777 | 0o600)
-            os.utime(sink, ns=(found.st_mtime_ns, found.st_mtime_ns))
-        finally:
-            os.close(sink)
+        shutil.copyfileobj(reader, writer)
+        writer.flush()
+        # The owner must be able to replace it by a patched one.
+        os.fchmod(writer.fileno(), found.st_mode & 0o777 | 0o600)
+        os.utime(writer.fileno(), ns=(found.st_mtime_ns, found.st_mtime_ns))
         if stamp_of(os.fstat(source)) != seen:
             raise changing(origin)
-    finally:
-        os.close(source)
 
 
 def copy_link(tree: Path, path: str, target: Path) -> None:
@@ -247,23 +232,15 @@ def changing(path: str) -> TreeError:
     return TreeError(f"{path} changed while it was being read; leave the tree alone for a moment and build again")
 
 
-def _copy_content(source: int, sink: int, size: int) -> None:
-    try:
-        while size > 0 and (copied := os.copy_file_range(source, sink, size)):
-            size -= copied
-    except OSError as error:
-        if error.errno not in _NO_RANGES:
-            raise
-        with os.fdopen(source, "rb", closefd=False) as reader, os.fdopen(sink, "wb", closefd=False) as writer:
-            shutil.copyfileobj(reader, writer)
-
-
 def unfinished(folder: Path, since: int) -> Iterator[str]:
     """The files, relative to ``folder``, that were written at or after ``since`` (ns) and may not be whole."""
     written = dict(_written(str(folder), since))
     end = max(written.values(), default=0) - _LAST
     for path, changed in written.items():
-        if changed > end or not _is_finished(folder, path, written):
+        place, _, name = path.rpartition("/")
+        is_record = name.startswith(".") and name.endswith(".cmd")
+        record = path if is_record else f"{place}/.{name}.cmd".lstrip("/")
+        if changed > end or written.get(record, 0) < changed:
             yield path
 
 
@@ -273,17 +250,3 @@ def _written(folder: str, since: int) -> Iterator[tuple[str, int]]:
             changed = os.lstat(f"{place}/{name}").st_ctime_ns
             if changed >= since:
                 yield os.path.relpath(f"{place}/{name}", folder), changed
-
-
-def _is_finished(folder: Path, path: str, written: Mapping[str, int]) -> bool:
-    place, _, name = path.rpartition("/")
-    if name.startswith(".") and name.endswith(".cmd"):
-        return _is_whole(folder / path)
-    record = f"{place}/.{name}.cmd".lstrip("/")
-    return written.get(record, 0) >= written[path] and _is_whole(folder / record)
-
-
-def _is_whole(record: Path) -> bool:
-    """The last line that fixdep writes makes the dependencies the target's own; make's rules may append more."""
-    text = record.read_text("utf-8", "replace")
-    return text.endswith("\n") and ("\ndeps_" not in text or "\n$(deps_" in text)

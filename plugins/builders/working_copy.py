@@ -11,46 +11,41 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from linesmith.analyzer.base.errors import TreeError
 from linesmith.analyzer.base.files import replace_file
 from linesmith.plugins.builders.patches import Plain, changes, check_unlinked
 from linesmith.plugins.builders.sources import Census, changing, copy_file, copy_link, of_bytes
 
-_NO_PATHS: list[str] = []
-_NO_STATES: dict[str, str] = {}
-T = TypeVar("T")
 Changes = Mapping[str, Plain | None]
 
 
 @dataclass(frozen=True, slots=True)
 class WorkingCopy:
-    """The sources in ``folder``; beside it lie the list of what it holds, and of what is being written there."""
+    """The sources in ``folder``; beside it lies the list of what it holds."""
 
     folder: Path
 
-    def held(self) -> Mapping[str, str]:
+    def held(self) -> dict[str, str]:
         """Path and state of the source files that the copy holds for sure."""
-        doubtful = frozenset(_loaded(self._doubtful_file, _NO_PATHS))
-        return {path: seen for path, seen in _loaded(self._held_file, _NO_STATES).items() if path not in doubtful}
+        try:
+            found = json.loads(self._held_file.read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
 
     def hold(self, states: Mapping[str, str]) -> None:
         """Remember that the copy holds just this. Raises ``OSError``."""
         replace_file(self._held_file, json.dumps(states).encode())
-        self._doubtful_file.unlink(missing_ok=True)
 
     def doubt(self, paths: Iterable[str]) -> None:
         """Remember that these files of the copy may be anything. Raises ``OSError``."""
-        replace_file(self._doubtful_file, json.dumps([*_loaded(self._doubtful_file, _NO_PATHS), *paths]).encode())
+        doubtful = frozenset(paths)
+        self.hold({path: seen for path, seen in self.held().items() if path not in doubtful})
 
     @property
     def _held_file(self) -> Path:
         return self.folder.with_name(f"{self.folder.name}.held")
-
-    @property
-    def _doubtful_file(self) -> Path:
-        return self.folder.with_name(f"{self.folder.name}.doubtful")
 
 
 def patched(census: Census, patches: tuple[str, ...], appended: Mapping[str, str]) -> Changes:
@@ -140,12 +135,3 @@ def _clear(top: Path, path: str) -> None:
     else:
         with suppress(FileNotFoundError, NotADirectoryError):
             target.unlink()
-
-
-def _loaded(path: Path, default: T) -> T:
-    """What the file holds, if it is whole and of the default's type."""
-    try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return default
-    return found if isinstance(found, type(default)) else default

@@ -47,13 +47,8 @@ def run_task(function: Callable[[Path], object], folder: Path) -> object:
     key = str(worker.get_current_task())
     warm = folder / re.sub(r"[^\w.-]+", "-", str(worker.name))
     for _ in range(MOST_LOSSES):
-        try:
-            answer = _answer(function, warm, worker, key)
-        except WorkerGone:
-            continue
-        if answer.error is not None:
-            raise answer.error
-        return answer.value
+        with suppress(WorkerGone):
+            return _answer(function, warm, worker, key).result()
     raise WorkerLost(
         f"{MOST_LOSSES} processes were lost one after the other with the same task (see {warm / 'worker.log'}); give "
         "the machine more memory or look at its kernel's log"
@@ -68,11 +63,11 @@ def _answer(function: Callable[[Path], object], warm: Path, worker: DaskWorker, 
     process = Worker(warm)
     try:
         process.call(function)
-        while (answer := process.reply(_LOOK_SECONDS)) is None:
+        while not process.has_replied(_LOOK_SECONDS):
             task = worker.state.tasks.get(key)
             if task is None or task.state != "executing":
                 raise Abandoned
-        return answer
+        return process.reply()
     finally:
         process.end()
 

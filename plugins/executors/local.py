@@ -8,15 +8,14 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, cast
 
 from linesmith.analyzer.base.child import guarded
-from linesmith.analyzer.base.errors import ExecutorFailed, LinesmithError, WorkerLost
+from linesmith.analyzer.base.errors import ExecutorFailed, WorkerLost
 from linesmith.analyzer.base.keeper import KeeperOrder
 from linesmith.plugins.api import BENCH, Settings
 
@@ -34,6 +33,12 @@ class WorkerReply(NamedTuple):
 
     value: object
     error: BaseException | None = None
+
+    def result(self) -> object:
+        """Return the value or raise the exception."""
+        if self.error is not None:
+            raise self.error
+        return self.value
 
 
 def serve_owner() -> None:
@@ -103,21 +108,27 @@ class Worker:
             ) from error
 
     def call(self, function: Callable[[Path], object]) -> None:
-        """Have it call ``function`` with its warm folder; raises ``WorkerGone``."""
+        """Have it call ``function`` with its warm folder; raises ``WorkerGone`` or ``ExecutorFailed``."""
         try:
             self._calls.send(function)
         except OSError as error:
             raise WorkerGone from error
+        except Exception as error:
+            raise ExecutorFailed(f"a task cannot be sent to a worker: {error}") from error
 
-    def reply(self, seconds: float | None = None) -> WorkerReply | None:
-        """What the call came to; ``None`` when it has not ended within ``seconds``. Raises ``WorkerGone``."""
+    def has_replied(self, seconds: float) -> bool:
+        """Whether the call ends within so many seconds; raises ``WorkerGone``."""
         try:
-            if not self._calls.poll(seconds):
-                return None
-            reply = self._calls.recv()
+            return self._calls.poll(seconds)
+        except OSError as error:
+            raise WorkerGone from error
+
+    def reply(self) -> WorkerReply:
+        """What the call came to; raises ``WorkerGone``."""
+        try:
+            return cast("WorkerReply", self._calls.recv())
         except (EOFError, OSError) as error:
             raise WorkerGone from error
-        return reply if isinstance(reply, WorkerReply) else WorkerReply(reply)
 
     def end(self) -> None:
         """Kill it with all of its children, and come back when they are dead."""
@@ -127,14 +138,6 @@ class Worker:
 T = TypeVar("T")
 
 _MOST_WORKERS = 256
-
-
-@dataclass(slots=True)
-class _LocalTask:
-    function: Callable[[Path], object]
-    needs: str
-    future: Future[Any]
-    losses: int = 0
 
 
 class LocalExecutor:
@@ -156,116 +159,83 @@ class LocalExecutor:
 
 
 class LocalPool:
-    """One thread for each worker process, which it starts when there is something to do.
+    """A thread for each worker process, which is started when there is something to do.
 
-    Jobs begin in the order in which they were submitted, so a benchmark that waits for quiet is never overtaken.
+    Tasks begin in the order in which they were submitted, so a benchmark that waits for quiet is never overtaken.
     """
 
     def __init__(self, folder: Path, slots: int) -> None:
         self.slots = self.neighbours = slots
         self._folder = folder
-        self._waiting: deque[_LocalTask] = deque()
-        self._running: list[_LocalTask] = []
+        self._threads = ThreadPoolExecutor(slots)
         self._changed = threading.Condition()
         self._closed = False
+        self._waiting: deque[object] = deque()
+        # What the tasks need that run now.
+        self._running: list[str] = []
+        self._idle = list(range(slots))
         self._workers: dict[int, Worker] = {}
-        self._threads = [threading.Thread(target=self._work, args=(number,), daemon=True) for number in range(slots)]
-        for thread in self._threads:
-            thread.start()
 
     def submit(self, function: Callable[[Path], T], needs: str) -> Future[T]:
         """Run ``function`` with the warm folder of a worker; alone on this machine when it ``needs`` a ``bench``."""
-        future: Future[T] = Future()
-        with self._changed:
-            if self._closed:
-                raise ExecutorFailed("the workers have ended; open the executor again")
-            self._waiting.append(_LocalTask(function, needs, future))
-            self._changed.notify_all()
-        return future
+        return self._threads.submit(self._run, function, needs)
 
     def close(self) -> None:
         """Cancel what waits, kill what runs, and come back when every process is dead."""
         with self._changed:
             self._closed = True
-            waiting, workers = list(self._waiting), list(self._workers.values())
-            self._waiting.clear()
             self._changed.notify_all()
-        for job in waiting:
-            job.future.cancel()
-        for worker in workers:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for worker in list(self._workers.values()):
             worker.end()
-        for thread in self._threads:
-            thread.join()
+        self._threads.shutdown()
 
-    def _work(self, number: int) -> None:
-        """What the thread of one worker does."""
-        while job := self._next():
+    def _run(self, function: Callable[[Path], T], needs: str) -> T:
+        with self._turn(needs):
+            number = self._idle.pop(0)
             try:
-                answer = self._answer(number, job)
-            except LinesmithError as error:
-                answer = WorkerReply(None, error)
-            with self._changed:
-                self._running.remove(job)
-                if answer is None and not self._closed:
-                    self._waiting.appendleft(job)
-                self._changed.notify_all()
-            if answer is not None or self._closed:
-                _settle(job.future, answer)
+                return cast("T", self._answer(number, function))
+            finally:
+                self._idle.insert(0, number)
 
-    def _next(self) -> _LocalTask | None:
-        """Wait for a job that may begin; ``None`` when the pool is closed."""
+    @contextmanager
+    def _turn(self, needs: str) -> Iterator[None]:
+        """Wait until the task may run; raises ``ExecutorFailed`` when the pool is closed."""
+        ticket = object()
+
+        def may_run() -> bool:
+            first = self._waiting[0] is ticket
+            return first and (not self._running or (needs != BENCH and BENCH not in self._running))
+
         with self._changed:
-            while not self._closed:
-                quiet = all(one.needs != BENCH for one in self._running)
-                if self._waiting and (not self._running or (self._waiting[0].needs != BENCH and quiet)):
-                    job = self._waiting.popleft()
-                    if job.losses or job.future.set_running_or_notify_cancel():
-                        self._running.append(job)
-                        return job
-                else:
-                    self._changed.wait()
-            return None
-
-    def _answer(self, number: int, job: _LocalTask) -> WorkerReply | None:
-        """What the job came to; ``None`` for one that lost its worker and runs again. Raises ``ExecutorFailed``."""
+            self._waiting.append(ticket)
+            self._changed.wait_for(lambda: self._closed or may_run())
+            self._waiting.remove(ticket)
+            self._running.append(needs)
+            self._changed.notify_all()
         try:
-            worker = self._worker(number)
-            if worker is None:
-                return None
-            worker.call(job.function)
-            return worker.reply()
-        except WorkerGone:
+            yield
+        finally:
             with self._changed:
-                lost = self._workers.pop(number)
-            with suppress(OSError):
-                lost.end()
-            job.losses += 1
-            if job.losses < MOST_LOSSES or self._closed:
-                return None
-            raise WorkerLost(
-                f"{job.losses} workers were lost one after the other with the same task (see worker.log in "
-                f"{self._folder / str(number)}); give the machine more memory or look at its kernel's log"
-            ) from None
-        except LinesmithError:
-            raise
-        except Exception as error:
-            return WorkerReply(None, ExecutorFailed(f"a task cannot be sent to a worker: {error}"))
+                self._running.remove(needs)
+                self._changed.notify_all()
 
-    def _worker(self, number: int) -> Worker | None:
-        """The process of this thread, started when there is none; ``None`` when the pool is closed."""
-        with self._changed:
-            if self._closed:
-                return None
-            if number not in self._workers:
-                self._workers[number] = Worker(self._folder / str(number))
-            return self._workers[number]
-
-
-def _settle(future: Future[Any], answer: WorkerReply | None) -> None:
-    """Answer who waits; a job that was cut off has no answer."""
-    if answer is None:
-        future.set_exception(ExecutorFailed("the run was ended"))
-    elif answer.error is not None:
-        future.set_exception(answer.error)
-    else:
-        future.set_result(answer.value)
+    def _answer(self, number: int, function: Callable[[Path], object]) -> object:
+        """What the function returns or raises; one that lost its worker is called again in the next."""
+        for _ in range(MOST_LOSSES):
+            with self._changed:
+                if self._closed:
+                    raise ExecutorFailed("the run was ended")
+                if number not in self._workers:
+                    self._workers[number] = Worker(self._folder / str(number))
+                worker = self._workers[number]
+            try:
+                worker.call(function)
+                return worker.reply().result()
+            except WorkerGone:
+                with suppress(OSError):
+                    self._workers.pop(number).end()
+        raise WorkerLost(
+            f"{MOST_LOSSES} workers were lost one after the other with the same task (see worker.log in "
+            f"{self._folder / str(number)}); give the machine more memory or look at its kernel's log"
+        )

@@ -8,37 +8,26 @@ What all machines have in common is here too: what a reviewer wants to know of t
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar, get_type_hints
+from typing import TypeVar
 
 from linesmith.analyzer.base.child import run_guarded
 from linesmith.analyzer.base.errors import GuestFailed, GuestHung, GuestOutOfMemory, LinesmithError, PlanError
 from linesmith.analyzer.base.keeper import KeeperOrder
-from linesmith.analyzer.model import Built, Done, Session, Setting, Site, Step
+from linesmith.analyzer.model import Built, Done, Session, Site, Step
 from linesmith.plugins.api import Tell
 from linesmith.plugins.machines.steps import MOST_BYTES, check_cpus, name_of, read_output, shown, words_of
+from linesmith.plugins.settings import read_settings
 
 T = TypeVar("T")
 
 _CPUS = Path("/sys/devices/system/cpu")
 # What a shell adds to the number of the signal that ended a command.
 _SIGNALLED = 128
-# What a setting must be, by the type of its field, and how messages say it.
-_TEXT, _NUMBER, _SWITCH = (str, "a text"), (int, "a whole number from 0 on"), (bool, "true or false")
-_WORDS = (tuple, "words: a text, or a list of texts")
-_KINDS: Mapping[object, tuple[type, str]] = {
-    str: _TEXT,
-    int: _NUMBER,
-    int | None: _NUMBER,
-    bool: _SWITCH,
-    bool | None: _SWITCH,
-    tuple[str, ...]: _WORDS,
-}
 
 
 def host_facts() -> tuple[tuple[str, str], ...]:
@@ -72,32 +61,13 @@ def _text(path: Path) -> str:
 
 
 def settings_of(site: Site, kind: type[T]) -> T:
-    """What a site says to a machine whose settings are the fields of the dataclass ``kind``; texts become words.
-
-    Raises ``PlanError`` for a setting that is not known or of another kind.
-    """
-    known = get_type_hints(kind)
-    values: dict[str, Setting] = {}
-    for name, value in site.settings:
-        if name not in known:
-            names = ", ".join(sorted(known)) or "none"
-            raise PlanError(f"the machine {site.name} has no setting {name} (it has {names}); correct the plan")
-        plain, words = _KINDS[known[name]]
-        values[name] = _split(value) if plain is tuple and isinstance(value, str) else value
-        # TOML's true is no number.
-        if type(values[name]) is not plain or (isinstance(value, int) and value < 0):
-            raise PlanError(
-                f"the setting {name} of the machine {site.name} is {value!r}, but must be {words}; correct it"
-            )
-    return kind(**values)
+    """What a site says to a machine whose settings are the fields of ``kind``; raises ``PlanError``."""
+    return read_settings(dict(site.settings), kind, f"the machine {site.name}", PlanError)
 
 
-def _split(text: str) -> tuple[str, ...] | str:
-    """The words of a text as a shell has them; the text where it is none of a shell's."""
-    try:
-        return tuple(shlex.split(text))
-    except ValueError:
-        return text
+def joined(words: str | tuple[str, ...]) -> str:
+    """Words for a kernel's command line, which are given as a text or a list."""
+    return words if isinstance(words, str) else " ".join(words)
 
 
 @dataclass(frozen=True, slots=True)

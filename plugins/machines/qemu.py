@@ -1,59 +1,126 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A virtual machine: QEMU boots the kernel that was built, with KVM where it works and emulated elsewhere.
 
-A guest that hung while it booted gets one more boot: an emulated boot may stop, whatever the kernel.
+What all guests have in common is here too. Before a guest is ready nothing but booting fails, and want of memory
+explains all else.
 """
 
 from __future__ import annotations
 
+import platform
 import shlex
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+import uuid
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Literal
+
+from msgspec import Meta
 
 from linesmith.analyzer.base.child import Streams, child, find
-from linesmith.analyzer.base.errors import GuestHung, GuestNotBooted, LinesmithError
-from linesmith.analyzer.model import Built, Session, Site, Step
+from linesmith.analyzer.base.errors import (
+    GuestFailed,
+    GuestNotBooted,
+    GuestOutOfMemory,
+    KernelNotBootable,
+    LinesmithError,
+)
+from linesmith.analyzer.model import Built, Done, Guest, Session, Site, Step
 from linesmith.plugins.api import Tell
-from linesmith.plugins.machines.guest import GuestOrder, QemuSettings, booted, steps_done
-from linesmith.plugins.machines.here import host_facts, settings_of
-from linesmith.plugins.machines.steps import Introduction, Transcript
-from linesmith.plugins.machines.system import BOARDS, INITRAMFS, kvm_obstacle
-from linesmith.plugins.machines.talk import GuestSigns, Talk
+from linesmith.plugins.machines.guest_files import HOME, init_script, initramfs, plan
+from linesmith.plugins.machines.here import host_facts, joined, settings_of
+from linesmith.plugins.machines.steps import (
+    Introduction,
+    Transcript,
+    check_cpus,
+    functions_script,
+    launch_script,
+    steps_script,
+    words_of,
+)
+from linesmith.plugins.machines.system import (
+    BOARDS,
+    EMULATED,
+    INITRAMFS,
+    KVM,
+    KVM_CPU,
+    SLOW_WORDS,
+    KernelImage,
+    kvm_obstacle,
+    read_kernel,
+    system_command,
+)
+from linesmith.plugins.machines.talk import Console, GuestSigns, Talk
+from linesmith.plugins.machines.user import counter_khz
 
-Attempt = Callable[[Site], Session]
-_ACCELERATORS = ("auto", "kvm", "tcg")
+_KERNELS = ("kernel", "vmlinux")
+_PLACE = f"{HOME}/steps"
+_LAUNCH = "launch"
 # The probe runs a few instructions; a kernel asks more of KVM.
 _NOT_WITH_KVM = '; it ran under KVM: if no kernel boots here, set accelerator = "tcg"'
 
 
-def booted_at_last(attempt: Attempt, site: Site, log: Path, tell: Tell) -> Session:
-    """What ``attempt`` makes of the site; once more, in the seconds that are left, after a boot that ran out of time.
+def booted(transcript: Transcript, seconds: float, advice: str) -> Introduction:
+    """What the guest says of itself; whatever goes wrong before raises ``GuestNotBooted``, with the advice."""
+    try:
+        return transcript.introduction(seconds)
+    except GuestFailed as error:
+        raise GuestNotBooted(f"{error}{advice}") from error
 
-    The console of the boot that hung stays beside ``log``, and the session's facts tell that there was one. Whatever
-    else a boot ends by is raised at once; after a second boot that hangs, ``GuestNotBooted``.
-    """
-    began = time.monotonic()
+
+def steps_done(
+    transcript: Transcript, steps: Sequence[Step], console: Console, scratch: Path, tell: Tell
+) -> tuple[Done, ...]:
+    """How the steps ended; raises ``GuestOutOfMemory`` when the kernel killed for want of memory meanwhile."""
+    failure: GuestFailed | None = None
+    done: tuple[Done, ...] = ()
     try:
-        return attempt(site)
-    except GuestNotBooted as error:
-        left = int(site.seconds - (time.monotonic() - began))
-        if not isinstance(error.__cause__, GuestHung) or left < 1:
-            raise
-    hung = log.with_name(f"{log.name}.hung")
-    if log.exists():  # QEMU may never have come to open it
-        log.replace(hung)
-    tell(f"the guest hung while booting, and is booted once more; what it said is in {hung}")
-    try:
-        session = attempt(replace(site, seconds=left))
-    except GuestNotBooted as error:
-        if isinstance(error.__cause__, GuestHung):
-            raise GuestNotBooted(f"{error}; it was booted twice") from error.__cause__
-        raise
-    return replace(session, facts=(*session.facts, ("boots", "2, as the first hung")))
+        done = tuple(transcript.done(step, number, scratch, tell) for number, step in enumerate(steps, 1))
+    except GuestFailed as error:
+        failure = error
+    if starved := console.starved():
+        raise GuestOutOfMemory(f"{starved}; give the machine more memory; its output is in {console.log}") from failure
+    if failure:
+        raise failure
+    return done
+
+
+def check_steps(site: Site, steps: Sequence[Step]) -> None:
+    """Raises ``GuestFailed`` when a step is to run on a CPU that the guest has not."""
+    for number, step in enumerate(steps, 1):
+        check_cpus(step, number, range(site.cpus))
+
+
+def emulated_words(machine: str) -> tuple[str, ...]:
+    """Words for an emulated kernel; one for x86 is told how fast its clock runs, which it may measure badly."""
+    khz = counter_khz() if machine == platform.machine() else None
+    return (*SLOW_WORDS, f"tsc_early_khz={khz}") if khz else SLOW_WORDS
+
+
+def kernel_of(built: Built) -> Path:
+    """The kernel of a build; raises ``GuestNotBooted`` when it has none."""
+    products = dict(built.products)
+    found = next((products[name] for name in _KERNELS if name in products), None)
+    if found is None:
+        raise GuestNotBooted(f"the build {built.key} has no product called kernel; name one that boots")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class QemuSettings:
+    """What a plan says of a virtual machine."""
+
+    accelerator: Literal["auto", "kvm", "tcg"] = "auto"
+    boot_seconds: Annotated[int, Meta(ge=0)] = 180
+    words: str | tuple[str, ...] = ()
+
+    @property
+    def uses_kvm(self) -> bool:
+        """Whether KVM is asked for, or not forbidden and runs guests here."""
+        return self.accelerator == "kvm" or (self.accelerator == "auto" and kvm_obstacle() is None)
 
 
 class QemuMachine:
@@ -65,21 +132,21 @@ class QemuMachine:
         """Why no guest can be booted here; ``None`` if one can."""
         board = BOARDS["x86_64"]
         try:
-            accelerator = settings_of(site, QemuSettings).accelerator
+            settings = settings_of(site, QemuSettings)
             find(board.program, board.package)
         except LinesmithError as error:
             return str(error)
-        if accelerator not in _ACCELERATORS:
-            return f"the accelerator {accelerator} is unknown; name one of {', '.join(_ACCELERATORS)}"
         if site.cpus % site.nodes:
             return f"{site.cpus} CPUs cannot be shared evenly by {site.nodes} nodes; choose numbers that can"
-        return kvm_obstacle() if accelerator == "kvm" else None
+        return kvm_obstacle() if settings.accelerator == "kvm" else None
 
     def commands(self, site: Site, built: Built, steps: Sequence[Step]) -> tuple[str, ...]:
         """The one command that ``run`` runs; what the guest runs is in its first file system."""
-        order = GuestOrder(site, built, steps, Path("console.log"))
-        order.check()
-        return (shlex.join(order.command(order.expected_image())),)
+        check_steps(site, steps)
+        path = kernel_of(built)
+        # One that is not built yet is taken for one of this host's kind.
+        image = _image(built) if path.exists() else KernelImage(path, platform.machine())
+        return (shlex.join(_command(site, image, Path("console.log"))),)
 
     def run(self, site: Site, built: Built, steps: Sequence[Step], scratch: Path, tell: Tell) -> Session:
         """Boot and run the steps in order; the console and what the steps print stay in ``scratch``.
@@ -87,58 +154,79 @@ class QemuMachine:
         Raises ``GuestNotBooted``, ``GuestPanicked``, ``GuestHung``, ``GuestOutOfMemory``, ``GuestFailed`` and
         ``ToolMissing``.
         """
-        log = scratch.absolute() / "console.log"
+        settings = settings_of(site, QemuSettings)
+        check_steps(site, steps)
+        image, console = _image(built), Console(scratch.absolute() / "console.log")
+        nonce, before = str(uuid.uuid4()), host_facts()
+        archive = scratch / INITRAMFS
+        archive.write_bytes(_archive(site, built, steps, image.machine, nonce))
+        accelerator = "kvm" if settings.uses_kvm else "tcg"
+        tell(f"booting the kernel of {built.key} ({accelerator})")
+        began = time.monotonic()
+        try:
+            with _guest(_command(site, image, console.log), site, console, scratch) as talk:
+                transcript = Transcript(talk, nonce)
+                introduction = booted(transcript, settings.boot_seconds, _NOT_WITH_KVM if settings.uses_kvm else "")
+                boot_seconds = time.monotonic() - began
+                done = steps_done(transcript, steps, console, scratch, tell)
+        finally:
+            archive.unlink()
+        lacking = None if settings.uses_kvm else kvm_obstacle()
+        facts = (
+            ("machine", f"QEMU, {accelerator}"),
+            *((("emulated because", lacking),) if lacking else ()),
+            ("boot seconds", f"{boot_seconds:.1f}"),
+            *introduction.described(),
+            *((f"host {name}", value) for name, value in before),
+        )
+        return Session(done, introduction.fact("release"), facts)
 
-        def attempt(tried: Site) -> Session:
-            return _attempt(GuestOrder(tried, built, steps, log), scratch, tell)
 
-        return booted_at_last(attempt, site, log, tell)
-
-
-def _attempt(order: GuestOrder, scratch: Path, tell: Tell) -> Session:
-    order.check()
-    image = order.image()
-    # What an earlier guest said before its end is not said by this one.
-    order.log.unlink(missing_ok=True)
-    archive = scratch / INITRAMFS
-    archive.write_bytes(order.archive(image.machine))
+def _image(built: Built) -> KernelImage:
     try:
-        with _guest(order, order.command(image), scratch) as talk:
-            return _session(order, talk, scratch, tell)
-    finally:
-        archive.unlink()
+        return read_kernel(kernel_of(built))
+    except KernelNotBootable as error:
+        raise GuestNotBooted(str(error)) from error
+
+
+def _command(site: Site, image: KernelImage, log: Path) -> tuple[str, ...]:
+    """QEMU's words to boot the image; ``log`` is where the console goes."""
+    board, settings = BOARDS[image.machine], settings_of(site, QemuSettings)
+    guest = Guest(image.path, None, site.cpus, site.nodes, site.memory, words=(joined(settings.words),))
+    emulated = not settings.uses_kvm or image.machine != platform.machine()
+    return system_command(
+        find(board.program, board.package),
+        guest,
+        board,
+        (*board.cpu, *EMULATED) if emulated else (*KVM_CPU, *KVM),
+        emulated_words(image.machine) if emulated else ("nowatchdog",),
+        log,
+    )
+
+
+def _archive(site: Site, built: Built, steps: Sequence[Step], machine: str, nonce: str) -> bytes:
+    """The first file system; raises ``GuestNotBooted`` when the guest has no room for it."""
+    contents = plan([words_of(step, built) for step in steps], machine, site.overlay, Path.cwd())
+    port = BOARDS[machine].port
+    script = steps_script(tuple(zip(steps, contents.commands, strict=True)), f"{HOME}/{_LAUNCH}")
+    init = init_script(functions_script(_PLACE, nonce) + script, _PLACE, port)
+    archive = initramfs(contents, {"init": init, _LAUNCH: launch_script().encode()}, port)
+    if 3 * len(archive) > site.memory:
+        raise GuestNotBooted(
+            f"the guest's files take {len(archive) >> 20} MiB, too much for {site.memory >> 20} MiB of memory; give the"
+            " machine more"
+        )
+    return archive
 
 
 @contextmanager
-def _guest(order: GuestOrder, command: tuple[str, ...], scratch: Path) -> Iterator[Talk]:
+def _guest(command: tuple[str, ...], site: Site, console: Console, scratch: Path) -> Iterator[Talk]:
     """A conversation with a guest that ends with the block."""
     errors = scratch.absolute() / "qemu.errors"
+    # What an earlier guest said before its end is not said by this one.
+    console.log.unlink(missing_ok=True)
     with (
         errors.open("wb") as complaints,
         child(command, scratch, Streams(subprocess.PIPE, subprocess.PIPE, complaints)) as process,
     ):
-        yield Talk(GuestSigns(process, order.console, errors, "its limit"), order.site.seconds)
-
-
-def _session(order: GuestOrder, talk: Talk, scratch: Path, tell: Tell) -> Session:
-    before = host_facts()
-    tell(f"booting the kernel of {order.built.key} ({order.accelerator})")
-    began = time.monotonic()
-    transcript = Transcript(talk, order.nonce)
-    advice = _NOT_WITH_KVM if order.accelerator == "kvm" else ""
-    introduction = booted(transcript, order.settings.boot_seconds, advice)
-    boot_seconds = time.monotonic() - began
-    done = steps_done(transcript, order.steps, order.console, scratch, tell)
-    return Session(done, introduction.fact("release"), tuple(_facts(order, introduction, boot_seconds, before)))
-
-
-def _facts(
-    order: GuestOrder, introduction: Introduction, boot_seconds: float, before: Sequence[tuple[str, str]]
-) -> Iterator[tuple[str, str]]:
-    """What the guest said, how it was run, and the host around it."""
-    yield "machine", f"QEMU, {order.accelerator}"
-    if order.accelerator == "tcg" and (lacking := kvm_obstacle()):
-        yield "emulated because", lacking
-    yield "boot seconds", f"{boot_seconds:.1f}"
-    yield from introduction.described()
-    yield from ((f"host {name}", value) for name, value in before)
+        yield Talk(GuestSigns(process, console, errors, "its limit"), site.seconds)

@@ -9,17 +9,18 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+from msgspec import Meta
 
 from linesmith.analyzer.base.errors import GuestFailed, GuestHung, GuestNotBooted, GuestPanicked, LinesmithError
 from linesmith.analyzer.model import Built, Session, Site, Step
 from linesmith.plugins.api import Tell
-from linesmith.plugins.machines.here import settings_of
+from linesmith.plugins.machines.here import joined, settings_of
 from linesmith.plugins.machines.ssh import (
     KEXEC,
     KEXEC_WORDS,
-    Proof,
     RemoteReply,
-    Return,
     RunningKernel,
     Shipment,
     Ssh,
@@ -43,7 +44,6 @@ from linesmith.plugins.machines.talk import Console, Wire
 _COPY_SECONDS = 600
 _FILES, _SESSION, _LAUNCH, _BOOT = "files", "session", "launch", "boot"
 _NONE, _KEXEC = "none", "kexec"
-_PROOFS = tuple(proof.value for proof in Proof)
 
 # When our side goes away, whatever the reason, the input ends, and with it everything of ours.
 _LIFELINE = """\
@@ -64,31 +64,18 @@ rm -rf "$place"
 class RemoteSettings:
     """What a plan says of a host: how ssh reaches it, how it boots, and the folder there that ours are made in."""
 
-    host: str = ""
-    user: str = ""
-    port: int | None = None
-    proof: str = Proof.BOOT_ID.value
-    key: str = ""
-    config: str = ""
-    options: tuple[str, ...] = ()
+    host: str
+    options: str | tuple[str, ...] = ()
     boot: str = _NONE
-    words: tuple[str, ...] = ()
+    words: str | tuple[str, ...] = ()
     # mktemp makes a folder of our own in it; it outlives a boot.
     folder: str = "/var/tmp"  # noqa: S108
-    boot_seconds: int = 600
+    boot_seconds: Annotated[int, Meta(ge=0)] = 600
 
     @property
     def ssh(self) -> Ssh:
         """The host, with the options that say how it is reached."""
-        pairs = (("-l", self.user), ("-i", self.key), ("-F", self.config))
-        options = [word for option, value in pairs if value for word in (option, value)]
-        options += [] if self.port is None else ["-p", str(self.port)]
-        return Ssh(self.host, (*options, *self.options))
-
-    @property
-    def proof_of_boot(self) -> Proof:
-        """A host that boots by kexec always has another boot-id."""
-        return Proof.BOOT_ID if self.boot == _KEXEC else Proof(self.proof)
+        return Ssh(self.host, tuple(self.options.split()) if isinstance(self.options, str) else self.options)
 
 
 class RemoteMachine:
@@ -100,10 +87,6 @@ class RemoteMachine:
         """Why the host cannot be used; ``None`` when it can be reached. This connects to it."""
         try:
             settings = settings_of(site, RemoteSettings)
-            if not settings.host:
-                return "no host was named; give [machine] a host"
-            if settings.proof not in _PROOFS:
-                return f"the proof of a boot is one of {', '.join(_PROOFS)}; correct the plan"
             answer = settings.ssh.call(("true",), b"", Path.cwd(), _COPY_SECONDS)
         except LinesmithError as error:
             return str(error)
@@ -167,9 +150,7 @@ class _RemoteOrder:
         place = self._place()
         try:
             self._boot(place)
-            return come_back(
-                self.ssh, Return(before, kernel, self.settings.proof_of_boot, self.settings.boot_seconds), self.scratch
-            )
+            return come_back(self.ssh, before, kernel, self.settings.boot_seconds, self.scratch)
         finally:
             self.ssh.call(("rm", "-rf", place), b"", self.scratch, _COPY_SECONDS)
 
@@ -185,9 +166,9 @@ class _RemoteOrder:
 
     def boot_script(self, root: str) -> str:
         """What is run there to boot, with kernels below ``root``."""
-        words, template = self.settings.words, self.settings.boot
+        words, template = joined(self.settings.words), self.settings.boot
         if template == _KEXEC:
-            words, template = (*KEXEC_WORDS, *words), KEXEC
+            words, template = f"{KEXEC_WORDS} {words}", KEXEC
         return boot_script(template, {name: f"{root}{path.absolute()}" for name, path in self._kernels()}, words)
 
     def shipment(self, place: str) -> Shipment:
@@ -207,13 +188,17 @@ class _RemoteOrder:
         errors = self.scratch / "ssh.errors"
         with self.ssh.open(("sh", f"{place}/{_SESSION}"), self.scratch, errors) as process:
             wire = Wire(process.stdout, _RemoteSigns(self, running, errors), self.site.seconds)
-            session = _session(self, Transcript(wire, nonce), booted, tell)
+            transcript = Transcript(wire, nonce)
+            introduction = transcript.introduction(_COPY_SECONDS)
+            done = tuple(transcript.done(step, number, self.scratch, tell) for number, step in enumerate(self.steps, 1))
+        facts = [("machine", f"ssh {self.ssh.host}")]
         if self.settings.boot != _NONE:  # a kernel that was booted for this may have gone on after an oops
+            facts.append(("boot seconds", f"{booted:.1f}"))
             log = self.scratch / "kernel.log"
             log.write_bytes(self.ssh.call(("dmesg",), b"", self.scratch, _COPY_SECONDS).output)
             if died := Console(log).death():
                 raise GuestPanicked(f"the kernel of {self.ssh.host} died: {died}; its output is in {log}")
-        return session
+        return Session(done, introduction.fact("release"), (*facts, *introduction.described()))
 
     def words(self, step: Step, shipped: Shipment) -> tuple[str, ...]:
         """The words of a step as they are there."""
@@ -277,12 +262,3 @@ class _RemoteSigns:
                 return GuestFailed(f"the connection to {host} ended while {doing}; see {self.errors}")
             time.sleep(1)
         return GuestHung(f"{host} went out of reach while {doing}, and did not come back; look at its console")
-
-
-def _session(order: _RemoteOrder, transcript: Transcript, booted: float, tell: Tell) -> Session:
-    introduction = transcript.introduction(_COPY_SECONDS)
-    done = tuple(transcript.done(step, number, order.scratch, tell) for number, step in enumerate(order.steps, 1))
-    facts = [("machine", f"ssh {order.ssh.host}")]
-    if order.settings.boot != _NONE:
-        facts.append(("boot seconds", f"{booted:.1f}"))
-    return Session(done, introduction.fact("release"), (*facts, *introduction.described()))

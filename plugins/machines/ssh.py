@@ -17,7 +17,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 
 from linesmith.analyzer.base.child import Command, Streams, child, find, run_apart
@@ -159,7 +158,7 @@ set --
 kexec --load {kernel} --reuse-cmdline --append={words} "$@" || exit
 (sleep 1; systemctl kexec || kexec --exec) >/dev/null 2>&1 </dev/null &
 """
-KEXEC_WORDS = ("panic=10", "oops=panic")
+KEXEC_WORDS = "panic=10 oops=panic"
 _ASK = (
     "cat /proc/sys/kernel/random/boot_id; uname -r; "
     "cat /sys/devices/system/cpu/online; od -An -v -tx1 /sys/kernel/notes"
@@ -178,29 +177,17 @@ class RunningKernel:
     cpus: tuple[int, ...]
     build_id: str | None
 
-    def __str__(self) -> str:
-        return f"{self.release} (build-id {self.build_id or 'unknown'})"
+    @property
+    def names(self) -> tuple[str, str]:
+        """What tells it from others."""
+        return f"build-id {self.build_id or 'unknown'}", f"release {self.release}"
 
 
-@dataclass(frozen=True, slots=True)
-class KernelToBoot:
-    """What tells the kernel that was built: the build-id, or the release where that is not known."""
+def kernel_to_boot(built: Built) -> str:
+    """The name of the kernel that was built: by its build-id, or its release where that is not known.
 
-    release: str | None
-    build_id: str | None
-
-    def is_met_by(self, running: RunningKernel) -> bool:
-        """Whether it is that kernel."""
-        if self.build_id:
-            return running.build_id == self.build_id
-        return running.release == self.release
-
-    def __str__(self) -> str:
-        return f"build-id {self.build_id}" if self.build_id else f"release {self.release}"
-
-
-def kernel_to_boot(built: Built) -> KernelToBoot:
-    """Raises ``GuestNotBooted`` when the build has nothing that tells its kernel from others."""
+    Raises ``GuestNotBooted`` when the build has neither.
+    """
     products = dict(built.products)
     try:
         build_id = read_elf(products["vmlinux"]).build_id if "vmlinux" in products else None
@@ -212,7 +199,7 @@ def kernel_to_boot(built: Built) -> KernelToBoot:
             f"the build {built.key} has neither a vmlinux with a build-id nor a kernel with a release, so its boot"
             " cannot be verified; add vmlinux to its products"
         )
-    return KernelToBoot(release, build_id)
+    return f"build-id {build_id}" if build_id else f"release {release}"
 
 
 def running_on(ssh: Ssh, scratch: Path) -> RunningKernel | None:
@@ -230,52 +217,28 @@ def running_on(ssh: Ssh, scratch: Path) -> RunningKernel | None:
     return RunningKernel(boot, release, usable, build_id_in_hex("".join(notes)))
 
 
-def boot_script(template: str, places: dict[str, str], words: tuple[str, ...]) -> str:
+def boot_script(template: str, places: dict[str, str], words: str) -> str:
     """The command with ``{kernel}``, ``{vmlinux}`` and ``{words}`` replaced, each as one word of the shell."""
-    for name, value in (*places.items(), ("words", " ".join(words))):
+    for name, value in (*places.items(), ("words", words)):
         template = template.replace(f"{{{name}}}", shlex.quote(value))
     return f"{template}\n"
 
 
-class Proof(Enum):
-    """What shows that a computer has booted: another boot-id, or, where that never changes, that it was away."""
-
-    BOOT_ID = "boot-id"
-    ABSENCE = "absence"
-
-
-@dataclass(frozen=True, slots=True)
-class Return:
-    """What is awaited of a computer that was told to boot, where ``before`` ran."""
-
-    before: RunningKernel
-    kernel: KernelToBoot
-    proof: Proof
-    seconds: float
-
-
-def come_back(ssh: Ssh, awaited: Return, scratch: Path) -> RunningKernel:
-    """Wait until the computer has booted the kernel that is wanted.
+def come_back(ssh: Ssh, before: RunningKernel, kernel: str, seconds: float, scratch: Path) -> RunningKernel:
+    """Wait until the computer, where ``before`` ran, has booted the kernel that is wanted.
 
     Raises ``GuestNotBooted`` when it comes back with another kernel, does not come back, or does not go down.
     """
-    end = time.monotonic() + awaited.seconds
-    away, last = False, None
+    end, last = time.monotonic() + seconds, None
     while time.monotonic() < end:
         last = running_on(ssh, scratch)
-        away = away or last is None
-        anew = last is not None and last.boot != awaited.before.boot
-        if last and awaited.kernel.is_met_by(last) and (anew or (away and awaited.proof is Proof.ABSENCE)):
-            return last
-        if anew:
-            break
+        if last and last.boot != before.boot:
+            if kernel in last.names:
+                return last
+            raise GuestNotBooted(
+                f"{ssh.host} came back with another kernel: {', '.join(last.names)}; wanted is {kernel}"
+            )
         time.sleep(_POLL_SECONDS)
-    raise GuestNotBooted(_not_back(ssh.host, awaited, last, away))
-
-
-def _not_back(host: str, awaited: Return, last: RunningKernel | None, away: bool) -> str:
     if last is None:
-        return f"{host} did not come back within {awaited.seconds:.0f} s; look at its console"
-    if last.boot == awaited.before.boot and (not away or awaited.kernel.is_met_by(last)):
-        return f"{host} did not go down within {awaited.seconds:.0f} s; see whether its boot command works there"
-    return f"{host} came back with another kernel: {last}, wanted is {awaited.kernel}"
+        raise GuestNotBooted(f"{ssh.host} did not come back within {seconds:.0f} s; look at its console")
+    raise GuestNotBooted(f"{ssh.host} did not go down within {seconds:.0f} s; see whether its boot command works there")

@@ -12,19 +12,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+from msgspec import Meta
 
 from linesmith.analyzer.base.child import find, guarded
 from linesmith.analyzer.base.errors import LinesmithError
 from linesmith.analyzer.base.keeper import KeeperOrder
 from linesmith.analyzer.model import Built, Session, Site, Step
 from linesmith.plugins.api import Tell
-from linesmith.plugins.machines.guest import booted, emulated_words, kernel_of, steps_done
-from linesmith.plugins.machines.here import settings_of
-from linesmith.plugins.machines.qemu import booted_at_last
+from linesmith.plugins.machines.here import joined, settings_of
+from linesmith.plugins.machines.qemu import booted, check_steps, emulated_words, kernel_of, steps_done
 from linesmith.plugins.machines.steps import (
     MOST_BYTES,
     Transcript,
-    check_cpus,
     functions_script,
     launch_script,
     steps_script,
@@ -39,11 +40,10 @@ _PIPE, _SESSION, _LAUNCH, _CONSOLE = "talk", "session", "launch", "console.log"
 
 @dataclass(frozen=True, slots=True)
 class VirtmeSettings:
-    """What a plan says of such a guest; ``kvm`` is used where it runs guests unless the plan says otherwise."""
+    """What a plan says of such a guest; KVM is used where it runs guests."""
 
-    boot_seconds: int = 300
-    kvm: bool | None = None
-    words: tuple[str, ...] = ()
+    boot_seconds: Annotated[int, Meta(ge=0)] = 300
+    words: str | tuple[str, ...] = ()
 
 
 class VirtmeMachine:
@@ -73,47 +73,37 @@ class VirtmeMachine:
         Raises ``GuestNotBooted``, ``GuestPanicked``, ``GuestHung``, ``GuestOutOfMemory``, ``GuestFailed`` and
         ``ToolMissing``.
         """
-        settings_of(site, VirtmeSettings)
-        for number, step in enumerate(steps, 1):
-            check_cpus(step, number, range(site.cpus))
-        scratch = scratch.absolute()
-
-        def attempt(tried: Site) -> Session:
-            return _attempt(tried, built, steps, scratch, tell)
-
-        return booted_at_last(attempt, site, scratch / _CONSOLE, tell)
-
-
-def _attempt(site: Site, built: Built, steps: Sequence[Step], scratch: Path, tell: Tell) -> Session:
-    nonce = str(uuid.uuid4())
-    (scratch / _LAUNCH).write_text(launch_script(), "utf-8")
-    port = "stty -F /dev/ttyS1 raw -echo\nexec 3>/dev/ttyS1 </dev/null\n"
-    ran = tuple((step, words_of(step, built)) for step in steps)
-    script = f"b= \n{port}{functions_script('$(mktemp -d)', nonce)}{steps_script(ran, str(scratch / _LAUNCH))}"
-    (scratch / _SESSION).write_text(script, "utf-8", "surrogateescape")
-    tell(f"booting the kernel of {built.key} (virtme-ng)")
-    with _guest(site, built, scratch) as wire:
-        transcript = Transcript(wire, nonce)
-        introduction = booted(transcript, settings_of(site, VirtmeSettings).boot_seconds, _ADVICE)
-        done = steps_done(transcript, steps, Console(scratch / _CONSOLE), scratch, tell)
-    machine = ("machine", "virtme-ng, tcg" if _emulated(site) else "virtme-ng, kvm")
-    return Session(done, introduction.fact("release"), (machine, *introduction.described()))
+        settings = settings_of(site, VirtmeSettings)
+        check_steps(site, steps)
+        scratch, nonce = scratch.absolute(), str(uuid.uuid4())
+        (scratch / _LAUNCH).write_text(launch_script(), "utf-8")
+        port = "stty -F /dev/ttyS1 raw -echo\nexec 3>/dev/ttyS1 </dev/null\n"
+        ran = tuple((step, words_of(step, built)) for step in steps)
+        script = f"b= \n{port}{functions_script('$(mktemp -d)', nonce)}{steps_script(ran, str(scratch / _LAUNCH))}"
+        (scratch / _SESSION).write_text(script, "utf-8", "surrogateescape")
+        tell(f"booting the kernel of {built.key} (virtme-ng)")
+        with _guest(site, built, scratch) as wire:
+            transcript = Transcript(wire, nonce)
+            introduction = booted(transcript, settings.boot_seconds, _ADVICE)
+            done = steps_done(transcript, steps, Console(scratch / _CONSOLE), scratch, tell)
+        machine = ("machine", f"virtme-ng, {'tcg' if kvm_obstacle() else 'kvm'}")
+        return Session(done, introduction.fact("release"), (machine, *introduction.described()))
 
 
 def _command(site: Site, built: Built, scratch: Path) -> tuple[str, ...]:
     """The words of vng, whose complaints are the kernel's console; ours is a second serial port."""
-    emulated = _emulated(site)
+    emulated = kvm_obstacle() is not None
     words = (
         "panic=-1",
         "oops=panic",
         *(emulated_words(platform.machine()) if emulated else ()),
-        *settings_of(site, VirtmeSettings).words,
+        joined(settings_of(site, VirtmeSettings).words),
     )
     return (
         *(find("vng", "virtme-ng"), "--run", str(kernel_of(built).absolute()), "--user", "root", "--verbose"),
         *("--cpus", str(site.cpus), "--memory", f"{site.memory >> 20}M", "--disable-microvm"),
         *(("--disable-kvm",) if emulated else ()),
-        *(part for word in words for part in ("--append", word)),
+        *(part for word in filter(None, words) for part in ("--append", word)),
         f"--qemu-opts=-chardev pipe,id=talk,path={shlex.quote(str(scratch / _PIPE))} -serial chardev:talk",
         *("--exec", shlex.join(("sh", str(scratch / _SESSION)))),
     )
@@ -159,8 +149,3 @@ class _VirtmeSigns(GuestSigns):
         super().check(doing)
         if self.process.poll() is not None:
             raise self.ended(doing)
-
-
-def _emulated(site: Site) -> bool:
-    kvm = settings_of(site, VirtmeSettings).kvm
-    return not (kvm_obstacle() is None if kvm is None else kvm)

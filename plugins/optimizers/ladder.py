@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, islice, product
 from random import Random
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -189,17 +188,8 @@ class Forecast:
     deviation: Vector
 
 
-class CostModel(Protocol):
-    """A way to expect costs."""
-
-    def __call__(
-        self,
-        seen: Sequence[Observation],
-        awaited: Sequence[Point],
-        guesses: Mapping[Point, float],
-        points: Sequence[Point],
-    ) -> Forecast:
-        """What to expect of ``points``, when ``seen`` is known, ``awaited`` is under way and ``guesses`` are cheap."""
+# What to expect of the last points, when some are seen, others are under way, and the guesses of cheap rungs are known.
+CostModel = Callable[[Sequence[Observation], Sequence[Point], Mapping[Point, float], Sequence[Point]], Forecast]
 
 
 def guesses(ladder: SearchLadder) -> dict[Point, float]:

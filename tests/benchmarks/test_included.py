@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from benchmarks.running import measured
 
-from linesmith.analyzer.base.errors import BenchmarkFailed, BenchmarkNonsense, BenchmarkUnknown, ToolMissing
-from linesmith.analyzer.model import Done, Setting, Step
+from linesmith.analyzer.base.errors import BenchmarkFailed, BenchmarkUnknown, ToolMissing
+from linesmith.analyzer.model import Setting
 from linesmith.plugins.registry import benchmark
 
 STORM, FAULTS = benchmark("exec-storm"), benchmark("page-faults")
@@ -135,9 +135,9 @@ def compiler(folder: Path, script: str) -> dict[str, Setting]:
 def test_a_compiler_that_is_missing_or_fails_is_named(tmp_path: Path) -> None:
     missing: dict[str, Setting] = {"compiler": "no-such-cc"}
     assert STORM.obstacle(missing) == "the compiler no-such-cc is not found"
-    with pytest.raises(ToolMissing, match="the benchmark exec-storm has to be compiled: the compiler no-such-cc"):
+    with pytest.raises(ToolMissing, match="the program exec-storm has to be compiled: the compiler no-such-cc"):
         STORM.steps(missing, 1, tmp_path)
-    with pytest.raises(ToolMissing, match=r"cc cannot compile the benchmark page-faults: error: out of luck"):
+    with pytest.raises(ToolMissing, match=r"cc cannot compile the program page-faults: error: out of luck"):
         FAULTS.steps(compiler(tmp_path, "echo error: out of luck >&2; exit 1"), 1, tmp_path)
 
 
@@ -152,11 +152,11 @@ def test_without_a_static_library_it_is_linked_dynamically(tmp_path: Path) -> No
     ("settings", "words"),
     [
         ({"operations": 5, "seconds": 1}, "give either operations or seconds, not both"),
-        ({"operations": 0}, "give a whole number from 1 to"),
-        ({"operations": True}, "give a whole number"),
-        ({"seconds": float("nan")}, "give a number of seconds above 0"),
+        ({"operations": 0}, "cannot take operations = 0: expected `int` >= 1"),
+        ({"operations": True}, "expected `int | null`, got `bool`"),
+        ({"seconds": float("nan")}, "expected `float` > 0"),
         ({"linking": "statik"}, r"one of automatic, static, dynamic \(did you mean static\?\)"),
-        ({"files": 65}, "give a whole number from 0 to 64"),
+        ({"files": 65}, "expected `int` <= 64"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings: dict[str, Setting], words: str) -> None:
@@ -164,9 +164,6 @@ def test_settings_that_make_no_sense_are_refused(settings: dict[str, Setting], w
         STORM.metrics(settings)
 
 
-def test_nothing_run_and_lines_that_contradict_each_other_are_told() -> None:
+def test_nothing_run_is_told() -> None:
     with pytest.raises(BenchmarkFailed, match="none of its commands was run"):
         STORM.parse({}, [])
-    text = "benchmark exec-storm\nworkers 1\noperations 10\nseconds 2\ncpu-seconds 1\nper-second 50\n"
-    with pytest.raises(BenchmarkNonsense, match="operations, seconds and rate contradict each other"):
-        STORM.parse({}, [Done(Step(("storm",)), 0, text)])

@@ -80,25 +80,13 @@ def test_a_program_that_is_not_here_is_told(monkeypatch: pytest.MonkeyPatch) -> 
     ("name", "settings", "words"),
     [
         ("perf-bench", {"suite": "futex hahs"}, r"did you mean futex hash\?"),
-        (
-            "perf-bench",
-            {"suite": "futex wake", "loops": 3},
-            "loops = 3 is no setting .* give nothing, because this suite has no such setting",
-        ),
+        ("perf-bench", {"suite": "futex wake", "loops": 3}, "the suite futex wake has no setting loops"),
         ("perf-bench", {"suite": "mem memcpy", "size": "much"}, "give a size such as 64KB or 1MB"),
-        ("stress-ng", {}, 'needs a stressor: give stressor = "exec"'),
-        ("stress-ng", {"stressor": "--help"}, "cannot run the stressor '--help'"),
-        ("stress-ng", {"stressor": "exec", "words": "'"}, "give words whose quotes are closed"),
-        (
-            "stress-ng",
-            {"stressor": "exec", "seconds": 1, "operations": 1},
-            "give either operations or seconds, not both",
-        ),
-        (
-            "stress-ng",
-            {"stressor": "exec", "seconds": 0.5},
-            "seconds = 0.5 is no setting .* give a whole number from 1",
-        ),
+        ("stress-ng", {}, "it needs the setting `stressor`"),
+        ("stress-ng", {"stressor": "--help"}, "there is no stressor '--help'"),
+        ("stress-ng", {"stressor": "exec", "words": "'"}, "No closing quotation"),
+        ("stress-ng", {"stressor": "exec", "seconds": 1, "operations": 1}, "give either operations or seconds"),
+        ("stress-ng", {"stressor": "exec", "seconds": 0.5}, "cannot take seconds = 0.5: expected `int"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(name: str, settings: dict[str, Setting], words: str) -> None:

@@ -159,10 +159,3 @@ def test_clang_brings_the_tools_of_llvm(recipe: Recipe, compiler: str, word: str
 
 def test_all_processors_are_used_unless_told_otherwise(recipe: Recipe) -> None:
     assert f" -j{len(os.sched_getaffinity(0))} " in BUILDER.commands(replace(recipe, jobs=0), Variant("v"))[0]
-
-
-def test_merging_takes_the_fragments_word() -> None:
-    base = '#\n# Automatic\n#\nCONFIG_A=y\n# CONFIG_B is not set\nCONFIG_NAME="x"\nCONFIG_AB=m\n'
-    assert kbuild.merged(base, "CONFIG_A=n\nCONFIG_B=y\nCONFIG_NEW=7\n") == (
-        '#\n# Automatic\n#\nCONFIG_NAME="x"\nCONFIG_AB=m\n# CONFIG_A is not set\nCONFIG_B=y\nCONFIG_NEW=7\n'
-    )

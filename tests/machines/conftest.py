@@ -26,8 +26,11 @@ def here() -> Place:
 
 
 @pytest.fixture(scope="module")
-def qemu(kernel_image: Path) -> Place:
-    site = Site("qemu", cpus=2, memory=MEMORY, settings=(("accelerator", "tcg"),))
+def qemu(kernel_image: Path, tmp_path_factory: pytest.TempPathFactory) -> Place:
+    overlay = tmp_path_factory.mktemp("overlay")
+    (overlay / "data").write_text("from the overlay")
+    settings = (("accelerator", "tcg"), ("words", ("one", "two three")))
+    site = Site("qemu", cpus=2, nodes=2, memory=MEMORY, overlay=overlay, settings=settings)
     return Place(machine("qemu"), site, (("kernel", kernel_image),))
 
 

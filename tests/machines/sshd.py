@@ -23,9 +23,16 @@ ListenAddress 127.0.0.1
 HostKey {folder}/host_key
 AuthorizedKeysFile {folder}/key.pub
 PidFile {folder}/pid
+SetEnv PATH={folder}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 UsePAM no
 StrictModes no
 PasswordAuthentication no
+"""
+# A host is this one, whose boot-id never changes: over ssh it is what a file says.
+CAT = """\
+#!/bin/sh
+[ "$1" != /proc/sys/kernel/random/boot_id ] || exec /bin/cat {folder}/boot_id
+exec /bin/cat "$@"
 """
 
 
@@ -41,12 +48,8 @@ class Sshd:
         """What the machine needs to be told to reach it."""
         known = f"UserKnownHostsFile={self.folder}/known_hosts"
         ours: dict[str, Setting] = {
-            "host": "127.0.0.1",
-            "port": self.port,
-            "user": getpass.getuser(),
-            "key": str(self.folder / "key"),
-            "config": "/dev/null",
-            "options": ("-o", known, "-o", "IdentitiesOnly=yes"),
+            "host": f"ssh://{getpass.getuser()}@127.0.0.1:{self.port}",
+            "options": ("-F", "/dev/null", "-i", str(self.folder / "key"), "-o", known, "-o", "IdentitiesOnly=yes"),
             "folder": str(self.folder),
         }
         return tuple((ours | others).items())
@@ -78,6 +81,10 @@ def serving(folder: Path) -> Iterator[Sshd]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     (folder / "configuration").write_text(CONFIGURATION.format(port=port, folder=folder))
+    (folder / "bin").mkdir()
+    (folder / "bin/cat").write_text(CAT.format(folder=folder))
+    (folder / "bin/cat").chmod(0o755)
+    (folder / "boot_id").write_text("first\n")
     public = (folder / "host_key.pub").read_text()
     (folder / "known_hosts").write_text(f"[127.0.0.1]:{port} {public}")
     server = Sshd(program, folder, port)

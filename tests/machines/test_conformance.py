@@ -49,6 +49,14 @@ STEPS = {
     "a product of the build is run": (Step(("{greeter}",)), 0, "hello from the product\n"),
     "zero bytes come back": (Step(("head", "-c", "100000", "/dev/zero")), 0, "\0" * 100000),
 }
+# What a guest of QEMU has of its site, beside all the others.
+OF_A_GUEST = {
+    "it has its nodes": (shell("cat /sys/devices/system/node/node1/cpulist"), 0, "1\n"),
+    "it has the words of its site": (shell("grep -o ' one two three$' /proc/cmdline"), 0, " one two three\n"),
+    "it has the files of its overlay": (Step(("cat", "/data")), 0, "from the overlay"),
+    "it has the libraries of a program": (shell("/usr/bin/git --version | cut -c -12"), 0, "git version \n"),
+    "its clock is told": (shell("dmesg | grep -o 'tsc: Unable to calibrate.*'; true"), 0, ""),
+}
 # A process of its own, which tells when the step runs, and goes on until it is killed.
 RUNNER = """
 import pickle, sys
@@ -60,32 +68,26 @@ machine.run(site, built, steps, scratch, lambda said: print(said, flush=True))
 
 @dataclass(frozen=True)
 class Sittings:
-    """A session with all steps, and how another ended that was held at the same time."""
+    """A session with all ``steps``."""
 
     place: Place
+    steps: dict[str, tuple[Step, int, str]]
     session: Session
     scratch: Path
-    hung: BaseException | None
-    other: Path
 
 
 @pytest.fixture(scope="module")
 def sittings(place: Place, tmp_path_factory: pytest.TempPathFactory) -> Sittings:
-    """All the steps at once with a session that hangs."""
-    files, scratch, other = (tmp_path_factory.mktemp(name) for name in ("files", "scratch", "other"))
+    files, scratch = tmp_path_factory.mktemp("files"), tmp_path_factory.mktemp("scratch")
     (files / "junk").write_bytes(JUNK)
     (files / "lookalike").write_bytes(LOOKALIKE.encode())
     (files / "greeter").write_text("#!/bin/sh\necho hello from the product\n")
     (files / "greeter").chmod(0o755)
-    steps = [with_files(step, files) for step, *_ in STEPS.values()]
+    all_steps = STEPS | (OF_A_GUEST if place.machine.name == "qemu" else {})
+    steps = [with_files(step, files) for step, *_ in all_steps.values()]
     if place.machine.name == "qemu":  # which refuses a program that is nowhere before it boots
         steps[list(STEPS).index("an absent program has the status of a shell")] = shell(ABSENT)
-    hanging = (shell("echo other >file; sleep 1; ls; cat file"), Step(("sh", "-c", f"{HUNG} & {HUNG}"), seconds=2))
-    with ThreadPoolExecutor(2) as both:
-        # A guest with one CPU boots sooner.
-        second = both.submit(replace(place, site=replace(place.site, cpus=1)).run, hanging, other)
-        first = both.submit(place.run, steps, scratch, greeter=files / "greeter")
-        return Sittings(place, first.result(), scratch, second.exception(), other)
+    return Sittings(place, all_steps, place.run(steps, scratch, greeter=files / "greeter"), scratch)
 
 
 def with_files(step: Step, folder: Path) -> Step:
@@ -94,9 +96,10 @@ def with_files(step: Step, folder: Path) -> Step:
 
 
 def test_steps_end_as_they_should(sittings: Sittings) -> None:
-    found = {name: (one.status, one.output) for name, one in zip(STEPS, sittings.session.done, strict=True)}
-    assert found == {name: (status, output) for name, (_, status, output) in STEPS.items()}
-    errors = {name: one.errors for name, one in zip(STEPS, sittings.session.done, strict=True)}
+    ended = dict(zip(sittings.steps, sittings.session.done, strict=True))
+    expected = {name: (status, output) for name, (_, status, output) in sittings.steps.items()}
+    assert {name: (one.status, one.output) for name, one in ended.items()} == expected
+    errors = {name: one.errors for name, one in ended.items()}
     assert errors["status and output come back"] == "err\n"
     assert ABSENT in errors["an absent program has the status of a shell"]
 
@@ -114,15 +117,23 @@ def test_what_was_printed_stays_in_the_scratch_folder(sittings: Sittings) -> Non
 
 def test_the_machine_says_what_it_is(sittings: Sittings) -> None:
     assert sittings.session.release[0].isdecimal()
-    assert {"cpu", "cpus", "memory", "load before"} <= {name for name, value in sittings.session.facts if value}
+    facts = dict(sittings.session.facts)
+    assert {"cpu", "cpus", "memory", "load before"} <= {name for name, value in facts.items() if value}
+    if sittings.place.machine.name == "qemu":
+        assert (facts["cpus"], facts["nodes"], facts["machine"]) == ("0-1", "0-1", "QEMU, tcg")
 
 
-def test_a_step_that_takes_too_long_is_a_hang_and_another_session_is_undisturbed(sittings: Sittings) -> None:
-    assert isinstance(sittings.hung, GuestHung)
-    assert f"step 2 (sh -c '{HUNG} &" in str(sittings.hung)
-    assert (sittings.other / "step-1.output").read_text() == "file\nother\n"
+# Of a guest of QEMU the same reader of the same report tells.
+@pytest.mark.parametrize("place", ["here", "ssh"], indirect=True)
+def test_a_step_that_takes_too_long_is_a_hang_and_another_session_is_undisturbed(place: Place, tmp_path: Path) -> None:
+    hanging = (Step(("sh", "-c", f"{HUNG} & {HUNG}"), seconds=1),)
+    with ThreadPoolExecutor(2) as both:
+        other = both.submit(place.run, (shell("echo other >file; sleep 2; ls; cat file"),), tmp_path / "other")
+        hung = both.submit(place.run, hanging, tmp_path / "hung").exception()
+        assert other.result().done[0].output == "file\nother\n"
+    assert isinstance(hung, GuestHung)
+    assert f"step 1 (sh -c '{HUNG} &" in str(hung)
     assert lingering(HUNG) == []
-    assert lingering(str(sittings.other / "console.log")) == []
 
 
 # A guest of QEMU has to boot to tell how many CPUs it has.

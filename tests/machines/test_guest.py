@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,26 +27,7 @@ def with_settings(place: Place, **settings: Setting) -> Place:
 
 def on_one_cpu(place: Place) -> Place:
     """The same, which boots sooner, with as little memory as the kernel needs."""
-    return replace(place, site=replace(place.site, cpus=1, memory=128 << 20))
-
-
-def test_a_guest_has_the_cpus_nodes_words_and_files_of_its_site(qemu: Place, tmp_path: Path) -> None:
-    (tmp_path / "overlay/data").mkdir(parents=True)
-    (tmp_path / "overlay/data/file").write_text("from the overlay")
-    site = replace(qemu.site, cpus=4, nodes=2, overlay=tmp_path / "overlay")
-    place = with_settings(replace(qemu, site=site), words="one 'two three'")
-    steps = {
-        shell("cat /sys/devices/system/node/node1/cpulist"): "2-3\n",
-        Step(("grep", "Cpus_allowed_list", "/proc/self/status"), cpus=(0, 2, 3)): "Cpus_allowed_list:\t0,2-3\n",
-        shell("grep -o ' one two three$' /proc/cmdline"): " one two three\n",
-        Step(("cat", "/data/file")): "from the overlay",
-        shell("/usr/bin/git --version | cut -c -12"): "git version \n",
-        shell("dmesg | grep -o 'tsc: Unable to calibrate.*'"): "",
-    }
-    session = place.run(tuple(steps), tmp_path / "scratch")
-    facts = dict(session.facts)
-    assert (facts["cpus"], facts["nodes"], facts["machine"]) == ("0-3", "0-1", "QEMU, tcg")
-    assert {one.step: one.output for one in session.done} == steps
+    return replace(place, site=replace(place.site, cpus=1, nodes=1, memory=128 << 20))
 
 
 @pytest.mark.study
@@ -58,24 +40,19 @@ def test_the_kernel_lies_elsewhere_after_each_boot_unless_that_is_fixed(qemu: Pl
         if len(seen - {linked}) < 2:
             seen.add(address(qemu, f"free{number}"))
     assert len(seen - {linked}) == 2
-    assert address(with_settings(qemu, kaslr=False), "fixed") == linked
+    assert address(with_settings(qemu, words="nokaslr"), "fixed") == linked
 
 
-def test_a_panic_is_told_with_the_kernel_s_words_and_the_log(qemu: Place, tmp_path: Path) -> None:
-    with pytest.raises(
-        GuestPanicked, match=r"died while running step 2 \(sh -c .*: sysrq triggered crash; its last"
-    ) as told:
-        on_one_cpu(qemu).run((shell("echo kept"), shell("echo c >/proc/sysrq-trigger")), tmp_path)
-    assert str(tmp_path / "console.log") in str(told.value)
+def test_want_of_memory_explains_all_else_and_a_panic_has_the_kernel_s_words(qemu: Place, tmp_path: Path) -> None:
+    steps = (shell("echo kept; tail /dev/zero; true"), shell("echo c >/proc/sysrq-trigger"))
+    with pytest.raises(GuestOutOfMemory, match=r"Out of memory: Killed process \d+ \(tail\).*more memory") as told:
+        on_one_cpu(qemu).run(steps, tmp_path)
+    panic = told.value.__cause__
+    assert isinstance(panic, GuestPanicked)
+    assert re.search(r"died while running step 2 \(sh -c .*: sysrq triggered crash; its last", str(panic))
+    assert str(tmp_path / "console.log") in str(panic)
     assert "sysrq triggered crash" in (tmp_path / "console.log").read_text()
     assert (tmp_path / "step-1.output").read_text() == "kept\n"
-
-
-def test_a_process_that_is_killed_for_want_of_memory(qemu: Place, tmp_path: Path) -> None:
-    with pytest.raises(
-        GuestOutOfMemory, match=r"Out of memory: Killed process \d+ \(tail\).*give the machine more memory"
-    ):
-        on_one_cpu(qemu).run((shell("tail /dev/zero; true"),), tmp_path)
 
 
 @pytest.mark.study
@@ -104,7 +81,7 @@ def test_a_kernel_that_is_garbage_never_gets_anywhere(qemu: Place, tmp_path: Pat
     whole = dict(qemu.products)["kernel"].read_bytes()
     (tmp_path / "garbage").write_bytes(whole[: 64 << 10] + bytes(len(whole) - (64 << 10)))
     broken = replace(with_settings(qemu, boot_seconds=1), products=(("kernel", tmp_path / "garbage"),))
-    with pytest.raises(GuestNotBooted, match=r"still booting after 1 s.*it was booted twice|ended while booting"):
+    with pytest.raises(GuestNotBooted, match=r"still booting after 1 s|ended while booting"):
         broken.run(NOTHING, tmp_path)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a script of steps reports, what else may come the same way, and the one boot that is begun once more."""
+"""What a script of steps reports, and what else may come the same way."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from linesmith.analyzer.base.errors import GuestFailed, GuestHung, GuestNotBooted, GuestOutOfMemory, GuestPanicked
-from linesmith.analyzer.model import Done, Session, Site, Step
-from linesmith.plugins.machines.qemu import booted_at_last
+from linesmith.analyzer.base.errors import GuestFailed, GuestOutOfMemory
+from linesmith.analyzer.model import Done, Step
 from linesmith.plugins.machines.steps import Introduction, Transcript
 from linesmith.plugins.machines.talk import Wire
 
@@ -84,64 +83,3 @@ def test_a_step_that_did_well_while_others_were_killed_for_memory_is_fine(tmp_pa
 def test_a_message_that_is_no_good_end(message: str, error: type[GuestFailed], why: str, tmp_path: Path) -> None:
     with pytest.raises(error, match=re.escape(why)):
         done(f"{message}\n", tmp_path)
-
-
-def not_booted(cause: Exception) -> GuestNotBooted:
-    error = GuestNotBooted(str(cause))
-    error.__cause__ = cause
-    return error
-
-
-SESSION = Session((), "6.1", (("machine", "QEMU, tcg"),))
-HUNG = not_booted(GuestHung("the guest was still booting after 180 s"))
-PANICKED = not_booted(GuestPanicked("no root"))
-
-
-class Boots:
-    """Boots that end in turn as given; what was said meanwhile is in ``told``, the console in ``log``."""
-
-    def __init__(self, folder: Path, *ends: Session | Exception) -> None:
-        self.log = folder / "console.log"
-        self.told: list[str] = []
-        self._ends, self._number = list(ends), 0
-
-    def _attempt(self, site: Site) -> Session:
-        assert site.name == "qemu"
-        self._number += 1
-        self.log.write_text(f"boot {self._number}\n")
-        end = self._ends.pop(0)
-        if isinstance(end, Exception):
-            raise end
-        return end
-
-    def session(self, seconds: int = 600) -> Session:
-        return booted_at_last(self._attempt, Site("qemu", seconds=seconds), self.log, self.told.append)
-
-
-def test_a_guest_that_hung_is_booted_once_more_and_the_session_tells(tmp_path: Path) -> None:
-    boots = Boots(tmp_path, HUNG, SESSION)
-    assert boots.session().facts == (*SESSION.facts, ("boots", "2, as the first hung"))
-    kept = tmp_path / "console.log.hung"
-    assert boots.told == [f"the guest hung while booting, and is booted once more; what it said is in {kept}"]
-    assert (kept.read_text(), boots.log.read_text()) == ("boot 1\n", "boot 2\n")
-
-
-def test_a_boot_that_went_well_is_not_mentioned(tmp_path: Path) -> None:
-    boots = Boots(tmp_path, SESSION)
-    assert (boots.session(), boots.told) == (SESSION, [])
-
-
-@pytest.mark.parametrize(
-    ("ends", "seconds", "why"),
-    [
-        ((HUNG, HUNG), 600, "still booting after 180 s; it was booted twice"),
-        ((HUNG,), 0, "still booting after 180 s"),  # no time is left for another
-        ((PANICKED,), 600, "no root"),
-        ((GuestHung("running step 1"),), 600, "running step 1"),
-    ],
-)
-def test_any_other_end_of_a_boot_is_the_last(
-    ends: tuple[Exception, ...], seconds: int, why: str, tmp_path: Path
-) -> None:
-    with pytest.raises(type(ends[-1]), match=why):
-        Boots(tmp_path, *ends).session(seconds)

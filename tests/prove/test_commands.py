@@ -139,7 +139,7 @@ def test_an_interrupt_says_how_to_go_on_and_what_was_measured_is_kept(plan: Path
 def test_a_dry_run_shows_what_is_run_and_leaves_the_run_to_be_begun(plan: Path) -> None:
     run = plan.with_suffix(".run")
     done = bench(plan, "late", "faster", "--dry-run")
-    assert done.stderr.startswith("linesmith: late would not be measured: hunk 1 of speed.h (line 1) does not apply")
+    assert done.stderr.startswith("linesmith: late would not be measured: git does not apply the patch (patch failed")
     build, command = done.stdout.splitlines()
     assert build.endswith("sh -c 'cc -g -o answer answer.c'")
     assert command.endswith("/answer")
@@ -155,7 +155,7 @@ def test_a_dry_run_shows_what_is_run_and_leaves_the_run_to_be_begun(plan: Path) 
 
 @pytest.mark.parametrize("dry", [(), ("--dry-run",)])
 def test_what_cannot_be_measured_is_told_before_anything_is_built(plan: Path, dry: tuple[str, ...]) -> None:
-    why = "no patch can be measured: garbage: the patch holds no unified diff"
+    why = "no patch can be measured: garbage: git does not apply the patch"
     assert why in refusal(bench(plan, "garbage", *dry))
     assert "two variants have the name faster" in refusal(bench(plan, "faster", "faster", *dry))
     plan.write_text(_PLAN.replace("{answer}", "{anwser}"))

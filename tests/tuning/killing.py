@@ -38,7 +38,7 @@ _TESTS = Path(__file__).resolve().parents[1]
 _SECONDS_TO_DIE = 120.0
 _LONGEST_RUN = 600.0
 _BLOCKS = """
-SELECT number, fidelity, purpose, variant, ordinal, (SELECT count(*) FROM samples WHERE block = number) FROM blocks
+SELECT number, fidelity, purpose, variant, ordinal, json_array_length(block, '$.samples') FROM blocks
 """
 
 

@@ -31,11 +31,7 @@ PLAN = (SOURCES / "plan.toml").read_text()
 # Without the blocks that calibrate the noise.
 BRIEF = PLAN.replace("warm_up = 0", "warm_up = 0\nplacebos = 0")
 # Some seconds on an idle machine: two trials, one of them confirmed.
-SHORT = (
-    BRIEF.replace("most_blocks = 3", "most_blocks = 2")
-    .replace("trials = 4", "trials = 2")
-    .replace("[search]", "[search]\nconfirm = 1")
-)
+SHORT = BRIEF.replace("trials = 3", "trials = 2").replace("[search]", "[search]\nconfirm = 1")
 # What an undisturbed run recorded. Recordings of threads differ by some accesses, and so may what follows from them.
 REREAD = SHORT.replace('command = "{queue} work"', 'profile = "undisturbed/profile"')
 # By name: a plan and a number of workers.

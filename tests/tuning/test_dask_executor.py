@@ -133,6 +133,7 @@ def test_what_is_cancelled_ends_with_its_children(lab: Lab, tmp_path: Path) -> N
     wait_until(lambda: living_in(tmp_path / "machine-2") == 0)
 
 
+@pytest.mark.study
 def test_the_task_of_a_machine_that_is_killed_runs_on_another(lab: Lab, tmp_path: Path) -> None:
     """The one with the resource ``once`` is killed; another that offers it as well comes later."""
     lab.start("bench:once=1")

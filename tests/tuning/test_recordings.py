@@ -93,6 +93,6 @@ def test_a_kernel_does_all_steps_one_after_the_other(tmp_path: Path) -> None:
     kernel = Built("key", tmp_path, (("kernel", tmp_path / "bzImage"), ("vmlinux", tmp_path / "vmlinux")))
     steps = (Step(("mkdir", "/data/a b"), silent=True), Step(("storm",), cpus=(1, 3), environment=(("N", "2"),)))
     order = planned_order(kernel, Evidence("vmlinux", cpus=8), steps, 5, tmp_path)
-    assert order.command == ("sh", "-c", "mkdir '/data/a b' && env N=2 taskset a storm")
+    assert order.command == ("sh", "-c", "mkdir '/data/a b' && env N=2 taskset -c 1,3 storm")
     assert order.guest is not None
     assert (order.guest.cpus, order.emulation.seed) == (8, 5)

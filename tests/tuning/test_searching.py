@@ -36,11 +36,11 @@ from linesmith.analyzer.model import (
 from linesmith.plugins.registry import optimizer
 from linesmith.tuner.judge.ranking import blocks_needed, reach_at_the_end
 from linesmith.tuner.run.evidence import ExplainedRun, with_all_lines
-from linesmith.tuner.run.exploration import Exploration, searched
 from linesmith.tuner.run.journal import Journal
 from linesmith.tuner.run.laboratory import Narration, RunProgress
 from linesmith.tuner.run.result import advice
 from linesmith.tuner.run.rungs import BlockRung
+from linesmith.tuner.run.tune import Exploration, searched
 
 SOURCE = """\
 struct account { long opened[4]; long balance; };

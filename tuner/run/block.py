@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One block on a machine: boots in the judge's order, in each of them all benchmarks with all numbers of threads.
+"""What a worker is asked to do, as values that can be sent to another process or machine, and how it is done there.
+
+A block is boots in the judge's order, in each of them all benchmarks with all numbers of threads. Plugins are found in
+the worker by name, and their errors become failures there. Nothing here knows the judge, whose libraries take a worker
+longer to load than all else.
 
 Two runs that measure on one machine at a time would measure each other, so they take turns: each of the user's runs
 locks a file in the cache directory that is named after the machine (flock(2), which ends with its holder); it has the
@@ -11,88 +15,140 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
-from typing import IO
+from typing import IO, ClassVar
 
-from linesmith.analyzer.base.errors import BenchmarkFailed, BenchmarkNonsense, CacheError, PlanError
+from linesmith.analyzer.base import files
+from linesmith.analyzer.base.errors import BenchmarkFailed, BenchmarkNonsense, CacheError, ToolMissing
 from linesmith.analyzer.base.files import cache_directory
-from linesmith.analyzer.model import Done, Fidelity, Sample, Session, Site, Step, TunePlan, Use
+from linesmith.analyzer.model import (
+    Built,
+    Done,
+    Evidence,
+    Failure,
+    FailureKind,
+    Recipe,
+    Sample,
+    Session,
+    Site,
+    Step,
+    Use,
+    Variant,
+    Workplace,
+)
 from linesmith.plugins import registry
-from linesmith.plugins.api import Tell
-from linesmith.tuner.judge.ranking import order
-from linesmith.tuner.run.journal_tables import BASELINE, Purpose
-from linesmith.tuner.run.judgement import Judge, measures, simulated_measures
-from linesmith.tuner.run.simulated import Interrupted, SimulatedBenchmark
-from linesmith.tuner.run.tasks import BlockTask, Made, SimulatedBlockTask, TaskOutcome
+from linesmith.plugins.api import BENCH, BUILD, Tell
+from linesmith.plugins.profiles.recorded import encode_for
+from linesmith.tuner.replay.recorded_trace import place_of_trace, with_trace
+from linesmith.tuner.run.simulated import Interrupted, SimulatedBenchmark, failure_of, recorded, simulated_block
 
-# Simulations that confirm have other seeds than those on which the search went.
-_FRESH_SEEDS = 1000
-# Beside the log of a task that waits.
-_WAITING = "waiting"
 _MOST_CHARACTERS = 4096
 _PLAIN = re.compile(r"[^\w.-]")
 
 
+# A variant's name, and what was built of it.
+Made = tuple[str, Built]
+
+
 @dataclass(frozen=True, slots=True)
-class BlockPlace:
-    """Which block it is: its ``number`` in the run, and its ``ordinal`` among those of its variant for a purpose."""
+class BuildTask:
+    """Build a variant; ``run`` is the run directory, as in all tasks."""
+
+    recipe: Recipe
+    variant: Variant
+    run: Path
+    needs: ClassVar[str] = BUILD
+
+    @property
+    def name(self) -> str:
+        """What journal and logs call it."""
+        return f"build-{self.variant.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class BlockTask:
+    """One block on a machine: each variant in ``order`` is booted, or run, with all benchmarks.
+
+    ``made`` has what was built of each. ``warm_up`` is how often a benchmark runs in each boot before it counts.
+    """
 
     number: int
-    ordinal: int
-    purpose: Purpose
-    run: Path
-
-
-@dataclass(frozen=True, slots=True)
-class MachineRig:
-    """Benchmarks on a machine, in the order of the ``judge``, who compares what comes out and knows no floor yet."""
-
     site: Site
     uses: tuple[Use, ...]
-    judge: Judge
-    fidelity: Fidelity = Fidelity.BENCHMARK
+    warm_up: int
+    order: tuple[str, ...]
+    made: tuple[Made, ...]
+    run: Path
+    needs: ClassVar[str] = BENCH
 
-    def task(self, place: BlockPlace, baseline: Made, variant: Made) -> BlockTask:
-        """Four boots: the baseline's and the variant's, twice each."""
-        rules = self.judge.rules
-        sides = order(baseline[0], variant[0], place.ordinal, rules.seed)
-        return BlockTask(place.number, self.site, self.uses, rules.warm_up, sides, (baseline, variant), place.run)
+    @property
+    def name(self) -> str:
+        """What journal and logs call it."""
+        return f"block-{self.number}"
 
 
 @dataclass(frozen=True, slots=True)
-class SimulationRig:
-    """Recordings of both sides with the same seed, and their judge."""
+class SimulatedBlockTask:
+    """One block of simulation: baseline and variant with the same ``seed``, which needs no quiet machine."""
 
+    number: int
     simulation: SimulatedBenchmark
-    judge: Judge
-    fidelity: Fidelity = Fidelity.SIMULATION
+    baseline: Made
+    variant: Made
+    seed: int
+    run: Path
+    needs: ClassVar[str] = BUILD
 
-    def task(self, place: BlockPlace, baseline: Made, variant: Made) -> SimulatedBlockTask:
-        """One recording of each."""
-        seed = place.ordinal + 1 + (_FRESH_SEEDS if place.purpose is Purpose.CONFIRMATION else 0)
-        return SimulatedBlockTask(place.number, self.simulation, baseline, variant, seed, place.run)
-
-
-Rig = MachineRig | SimulationRig
-
-
-def machine_rig(plan: TunePlan) -> MachineRig:
-    """The plan's machine with its benchmarks; raises ``BenchmarkUnknown``."""
-    return MachineRig(plan.site, plan.benchmarks, Judge(measures(plan.benchmarks), BASELINE.name, plan.rules))
+    @property
+    def name(self) -> str:
+        """What journal and logs call it."""
+        return f"simulation-{self.number}"
 
 
-def simulation_rig(plan: TunePlan, simulation: SimulatedBenchmark) -> SimulationRig:
-    """A simulation judged by the plan's rules; raises ``PlanError`` when its metric has nothing to look at."""
-    if simulation.evidence.metric == "pair" and not simulation.question.pairs:
-        raise PlanError(
-            '[record] metric = "pair" is of two members that meet, and there are no such members in question here; '
-            "let another metric decide"
-        )
-    deciding = simulated_measures(simulation.metrics, simulation.evidence.cpus)
-    return SimulationRig(simulation, Judge(deciding, BASELINE.name, plan.rules))
+@dataclass(frozen=True, slots=True)
+class RecordTask:
+    """Record the baseline: profile and trace go into the run directory, each whole or not at all."""
+
+    evidence: Evidence
+    built: Built
+    seed: int
+    run: Path
+    needs: ClassVar[str] = BUILD
+
+    @property
+    def name(self) -> str:
+        """What journal and logs call it."""
+        return "recording"
+
+    @property
+    def profile(self) -> Path:
+        """Where the profile goes, when the trace is there."""
+        return self.run / "profile"
+
+    @property
+    def trace(self) -> Path:
+        """Where the trace goes."""
+        return place_of_trace(self.profile)
+
+
+Task = BuildTask | BlockTask | SimulatedBlockTask | RecordTask
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOutcome:
+    """What a task came to: a build, or samples with what the machine said of itself; or the failure of ``variant``."""
+
+    built: Built | None = None
+    samples: tuple[Sample, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
+    failure: Failure | None = None
+    variant: str = ""
+    seconds: float = 0.0
 
 
 def measured_machine(site: Site) -> str:
@@ -101,45 +157,39 @@ def measured_machine(site: Site) -> str:
 
 
 @contextmanager
-def turn(machine: str, run: Path, logs: Path, tell: Tell) -> Iterator[None]:
+def turn(site: Site, run: Path, tell: Tell) -> Iterator[None]:
     """Have the machine for the run in the directory ``run``, when the others are done.
 
-    What it waits for is told, and stands in ``logs`` meanwhile. Where no lock can be kept there are no turns.
+    Where no lock can be kept there are no turns.
     """
     try:
-        path = cache_directory("machines") / _PLAIN.sub("_", machine)
-        lock = path.open("a+", encoding="utf-8", errors="surrogateescape")
+        lock = _lock_of(site)
     except (CacheError, OSError) as error:
-        tell(f"cannot lock {machine}: another run may benchmark at the same time ({error})")
+        tell(f"cannot lock {measured_machine(site)}: another run may benchmark at the same time ({error})")
         yield
         return
     with lock:
-        _wait(lock, machine, logs / _WAITING, tell)
+        fcntl.flock(lock, fcntl.LOCK_EX)
         lock.truncate(0)
         lock.write(str(run))
         lock.flush()
         yield
 
 
-def waiting_for(logs: Path, task: str) -> str:
-    """What the task called so waits for; empty when it does not."""
-    with suppress(OSError):
-        # The last attempt: an earlier one may have been killed while it waited.
-        attempts = sorted((*logs.glob(task), *logs.glob(f"{task}.*")), key=lambda folder: folder.stat().st_mtime_ns)
-        return (attempts[-1] / _WAITING).read_text("utf-8", "replace") if attempts else ""
+def benchmarking_on(site: Site) -> str:
+    """The directory of the run that has the machine now; empty when none has."""
+    with suppress(CacheError, OSError), _lock_of(site) as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            return lock.read(_MOST_CHARACTERS) or "another run"
     return ""
 
 
-def _wait(lock: IO[str], machine: str, note: Path, tell: Tell) -> None:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        lock.seek(0)
-        sentence = f"waiting for {lock.read(_MOST_CHARACTERS) or 'another run'}, which benchmarks on {machine}"
-        tell(sentence)
-        note.write_text(sentence, "utf-8", "replace")
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        note.unlink()
+def _lock_of(site: Site) -> IO[str]:
+    path = cache_directory("machines") / _PLAIN.sub("_", measured_machine(site))
+    return path.open("a+", encoding="utf-8", errors="surrogateescape")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +219,7 @@ class _BootCourse:
 def run_block(task: BlockTask, warm: Path, logs: Path, tell: Tell) -> TaskOutcome:
     """The samples of all boots of the block; raises ``Interrupted`` with the variant whose boot failed."""
     courses = tuple(_courses(task, warm / "benchmarks"))
-    with turn(measured_machine(task.site), task.run, logs, tell):
+    with turn(task.site, task.run, tell):
         return _booted(task, courses, logs, tell)
 
 
@@ -211,3 +261,84 @@ def _samples(task: BlockTask, position: int, courses: Sequence[_BootCourse], ses
             label, threads = course.use.label, course.threads
             yield Sample(task.order[position], label, metric, threads, value, task.number, boot, position)
         begin = end
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Where a task works: the worker's ``warm`` folder, and a fresh one for its ``logs``."""
+
+    warm: Path
+    logs: Path
+
+    def tell(self, sentence: str) -> None:
+        """Note in the log what is being done."""
+        with (self.logs / "log").open("a", encoding="utf-8", errors="backslashreplace") as log:
+            log.write(f"{time.strftime('%H:%M:%S')} {sentence}\n")
+
+    def tell_if_possible(self, sentence: str) -> None:
+        """Note why a task failed, unless that is for want of room."""
+        with suppress(OSError):
+            self.tell(sentence)
+
+
+def perform(task: Task, warm: Path) -> TaskOutcome:
+    """What the task came to; raises the errors that say nothing about a variant, such as ``ToolMissing``."""
+    begin = time.monotonic()
+    try:
+        desk = Desk(warm, _fresh(task.run / "logs", task.name))
+    except OSError as error:
+        return _failed(error, "", "")
+    log = desk.logs.relative_to(task.run)
+    try:
+        outcome = _done(task, desk)
+    except Interrupted as cut:
+        desk.tell_if_possible(f"failed: {cut.error}")
+        outcome = _failed(cut.error, str(log), cut.variant)
+    except Exception as error:
+        desk.tell_if_possible(f"failed: {type(error).__name__}: {error}")
+        if isinstance(task, BuildTask) and isinstance(error, ToolMissing) and task.variant.patches:
+            # A patch may ask for a program that is not there, while the tree as it is does without.
+            failure = Failure(FailureKind.BUILD, str(error), str(log))
+            outcome = TaskOutcome(failure=failure, variant=task.variant.name)
+        else:
+            outcome = _failed(error, str(log), task.variant.name if isinstance(task, BuildTask) else "")
+    return replace(outcome, seconds=time.monotonic() - begin)
+
+
+def _failed(error: Exception, log: str, variant: str) -> TaskOutcome:
+    failure = failure_of(error, log)
+    if failure is None:
+        raise error
+    return TaskOutcome(failure=failure, variant=variant)
+
+
+def _fresh(logs: Path, name: str) -> Path:
+    """A new folder: what an earlier attempt left may still be written, and is worth reading."""
+    for attempt in count(1):
+        folder = logs / (name if attempt == 1 else f"{name}.{attempt}")
+        try:
+            folder.mkdir(parents=True)
+            return folder
+        except FileExistsError:
+            continue
+    raise AssertionError
+
+
+def _done(task: Task, desk: Desk) -> TaskOutcome:
+    if isinstance(task, BuildTask):
+        place = Workplace(desk.warm, task.run / "artifacts")
+        built = registry.builder(task.recipe.builder).build(task.recipe, task.variant, place, desk.tell)
+        return TaskOutcome(built=built)
+    if isinstance(task, BlockTask):
+        return run_block(task, desk.warm, desk.logs, desk.tell)
+    if isinstance(task, SimulatedBlockTask):
+        samples = simulated_block(task.simulation, task.baseline, task.variant, task.number, task.seed, desk.tell)
+        return TaskOutcome(samples=samples)
+    trace = task.trace.with_name(task.trace.name + ".part")
+    profile = recorded(task.built, task.evidence, desk.logs, task.seed, desk.tell, trace)
+    if trace.exists():
+        files.sync(trace)
+        profile = with_trace(profile, trace)
+        trace.replace(task.trace)
+    files.replace_file(task.profile, encode_for(profile, task.profile))
+    return TaskOutcome()

@@ -6,6 +6,7 @@ The profile is recorded in the run directory, or is a file that the plan names, 
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,12 +18,12 @@ from linesmith.analyzer.model import Built, Evidence, Finding, Profile, Searchin
 from linesmith.analyzer.sharing.analysis import explain, narrowed
 from linesmith.plugins.registry import read_profiles
 from linesmith.tuner.replay.recorded_trace import trace_of
+from linesmith.tuner.run.block import RecordTask
 from linesmith.tuner.run.journal import Journal
 from linesmith.tuner.run.laboratory import Laboratory
 from linesmith.tuner.run.plan_file import plan_in
 from linesmith.tuner.run.run_directory import PLAN, journal_of
 from linesmith.tuner.run.simulated import product_of
-from linesmith.tuner.run.tasks import RecordTask
 
 RECORDED = "profile"
 
@@ -43,13 +44,11 @@ def run_profile(run: Path) -> RunProfile | None:
     recorded = run / RECORDED
     if recorded.is_file():
         return RunProfile(recorded)
-    journal = Journal.read(journal_of(run))
-    try:
-        planned = planned_profile(plan_of(run, journal))
-    except (OSError, ValueError, PlanError):
-        return None
-    finally:
-        journal.close()
+    with closing(Journal.read(journal_of(run))) as journal:
+        try:
+            planned = planned_profile(plan_of(run, journal))
+        except (OSError, ValueError, PlanError):
+            return None
     return planned if planned and planned.path.is_file() else None
 
 
@@ -141,8 +140,6 @@ async def _recorded(lab: Laboratory, built: Built, evidence: Evidence, search: S
     task = RecordTask(evidence, built, search.seed, lab.run.path)
     if not task.profile.is_file():
         outcome = await lab.done(task, "recording the workload")
-        with lab.run.journal.transaction():
-            lab.run.journal.end(task.name)
         if outcome.failure is not None:
             raise NotRecorded(f"the workload cannot be recorded: {outcome.failure.reason}")
     return read_profiles(task.profile)[0], task.profile

@@ -22,7 +22,7 @@ from linesmith.analyzer.base.errors import DiskFull, JournalError
 
 # Read by file(1) and by us: a database of another program is not taken for a journal.
 APPLICATION = 0x6C736D31
-VERSION = 1
+VERSION = 2
 
 TABLES = """
 -- Single values: the plan's folder, whether the run is finished, and what came out of it.
@@ -42,26 +42,16 @@ CREATE TABLE builds (
 
 -- In the order in which the search was told of them; a point, or a given patch, is judged once on each rung.
 CREATE TABLE trials (
-  number INTEGER PRIMARY KEY, subject TEXT NOT NULL, point TEXT NOT NULL, fidelity TEXT NOT NULL,
-  variant TEXT REFERENCES variants, moves TEXT NOT NULL, cost REAL, spread REAL NOT NULL,
-  failure TEXT, seconds REAL NOT NULL, UNIQUE (subject, fidelity), CHECK ((cost IS NULL) != (failure IS NULL))
+  number INTEGER PRIMARY KEY, subject TEXT NOT NULL, fidelity TEXT NOT NULL, trial TEXT NOT NULL,
+  UNIQUE (subject, fidelity)
 ) STRICT;
 
 -- `ordinal` counts the blocks of a variant in a stage; `number` is that of the samples, unique in the run.
 CREATE TABLE blocks (
   number INTEGER PRIMARY KEY, fidelity TEXT NOT NULL, purpose TEXT NOT NULL,
-  variant TEXT NOT NULL REFERENCES variants, ordinal INTEGER NOT NULL, seconds REAL NOT NULL, failure TEXT,
+  variant TEXT NOT NULL REFERENCES variants, ordinal INTEGER NOT NULL, block TEXT NOT NULL,
   UNIQUE (fidelity, purpose, variant, ordinal)
 ) STRICT;
-
-CREATE TABLE samples (
-  block INTEGER NOT NULL REFERENCES blocks, boot INTEGER NOT NULL, position INTEGER NOT NULL,
-  benchmark TEXT NOT NULL, metric TEXT NOT NULL, threads INTEGER NOT NULL, variant TEXT NOT NULL REFERENCES variants,
-  value REAL NOT NULL, UNIQUE (block, boot, position, benchmark, metric, threads)
-) STRICT;
-
--- What has been begun and not ended: the tasks that a killed process leaves behind.
-CREATE TABLE begun (task TEXT PRIMARY KEY, since REAL NOT NULL) STRICT;
 
 -- What the machines said of themselves, and what a reader of the result must know.
 CREATE TABLE facts (name TEXT NOT NULL, value TEXT NOT NULL, UNIQUE (name, value)) STRICT;
@@ -82,13 +72,12 @@ def unfinished(name: str) -> tuple[str, str]:
 
 
 class Journal:
-    """An open journal; ``interrupted`` names the tasks that the process before us had begun and not ended."""
+    """An open journal."""
 
     def __init__(self, path: Path, database: sqlite3.Connection) -> None:
         self.path = path
         self._database = database
         self._session = 0
-        self.interrupted: tuple[str, ...] = ()
 
     @classmethod
     def create(cls, path: Path, folder: Path) -> Journal:
@@ -164,20 +153,6 @@ class Journal:
                 self._database.rollback()
             raise
 
-    def begin(self, task: str) -> None:
-        """Note that a task runs now."""
-        with self.transaction():
-            self.write("INSERT OR REPLACE INTO begun VALUES (?, ?)", (task, time.time()))
-
-    def end(self, task: str) -> None:
-        """Within a transaction: the task's outcome is kept with it."""
-        self.write("DELETE FROM begun WHERE task = ?", (task,))
-
-    @property
-    def running(self) -> tuple[str, ...]:
-        """Tasks that have been begun and not ended, the oldest first."""
-        return tuple(str(task) for (task,) in self.rows("SELECT task FROM begun ORDER BY since, task"))
-
     @property
     def folder(self) -> Path:
         """The folder from which the paths in the plan go out."""
@@ -203,10 +178,8 @@ class Journal:
         self._database.close()
 
     def _begin_session(self) -> None:
-        self.interrupted = self.running
         now = time.time()
         with self.transaction():
-            self.write("DELETE FROM begun")
             self.write("INSERT INTO sessions (begun, heard) VALUES (?, ?)", (now, now))
             ((number,),) = self.rows("SELECT last_insert_rowid()")
             self._session = int(number or 0)

@@ -9,6 +9,7 @@ come by.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import sha256
@@ -20,25 +21,6 @@ from linesmith.tuner.judge.ranking import cost
 from linesmith.tuner.run.journal import Journal, Row, decoded, encoded
 from linesmith.tuner.run.run_directory import journal_of
 
-_INSERT_BLOCK = (
-    "INSERT INTO blocks (number, fidelity, purpose, variant, ordinal, seconds, failure) VALUES (?, ?, ?, ?, ?, ?, ?)"
-)
-_SELECT_BLOCKS = "SELECT number, fidelity, purpose, variant, ordinal, seconds, failure FROM blocks ORDER BY number"
-_INSERT_SAMPLE = (
-    "INSERT INTO samples (variant, benchmark, metric, threads, value, block, boot, position) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-)
-_SELECT_SAMPLES = (
-    "SELECT variant, benchmark, metric, threads, value, block, boot, position FROM samples "
-    "ORDER BY block, position, rowid"
-)
-_INSERT_TRIAL = (
-    "INSERT INTO trials (number, subject, point, fidelity, variant, moves, cost, spread, failure, seconds) "
-    "VALUES ((SELECT coalesce(max(number), 0) + 1 FROM trials), ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
-_SELECT_TRIALS = (
-    "SELECT number, point, fidelity, variant, moves, cost, spread, failure, seconds FROM trials ORDER BY number"
-)
 BASELINE = Variant("baseline")
 PLACEBO = "placebo"
 
@@ -77,30 +59,13 @@ class MeasuredBlock:
 
 def keep_block(journal: Journal, block: MeasuredBlock) -> None:
     """Within a transaction: keep a block with its samples; a second one in its place cannot be kept."""
-    failure = None if block.failure is None else encoded(block.failure)
-    stage = block.stage.fidelity, block.stage.purpose
-    journal.write(_INSERT_BLOCK, (block.number, *stage, block.variant, block.ordinal, block.seconds, failure))
-    for one in block.samples:
-        row = (one.variant, one.benchmark, one.metric, one.threads, one.value, one.block, one.boot, one.position)
-        journal.write(_INSERT_SAMPLE, row)
+    place = (block.number, block.stage.fidelity, block.stage.purpose, block.variant, block.ordinal)
+    journal.write("INSERT INTO blocks VALUES (?, ?, ?, ?, ?, ?)", (*place, encoded(block)))
 
 
 def blocks(journal: Journal) -> tuple[MeasuredBlock, ...]:
     """All blocks in the order of their numbers."""
-    samples: dict[int, list[Sample]] = {}
-    for *what, threads, value, block, boot, position in journal.rows(_SELECT_SAMPLES):
-        variant, benchmark, metric = map(str, what)
-        place = (int(block or 0), int(boot or 0), int(position or 0))
-        sample = Sample(variant, benchmark, metric, int(threads or 0), float(value or 0.0), *place)
-        samples.setdefault(sample.block, []).append(sample)
-    found = []
-    for number, fidelity, purpose, name, ordinal, seconds, failure in journal.rows(_SELECT_BLOCKS):
-        stage = BlockStage(Fidelity(str(fidelity)), Purpose(str(purpose)))
-        own, why = tuple(samples.get(int(number or 0), ())), None if failure is None else decoded(failure, Failure)
-        found.append(
-            MeasuredBlock(int(number or 0), stage, str(name), int(ordinal or 0), float(seconds or 0), own, why)
-        )
-    return tuple(found)
+    return tuple(decoded(block, MeasuredBlock) for (block,) in journal.rows("SELECT block FROM blocks ORDER BY number"))
 
 
 def keep_build(journal: Journal, variant: str, outcome: Built | Failure) -> None:
@@ -134,21 +99,18 @@ def read_build(path: Path, variant: str) -> Built | None:
 
     Raises ``JournalError``.
     """
-    journal = Journal.read(journal_of(path))
-    try:
+    with closing(Journal.read(journal_of(path))) as journal:
         found = build_of(journal, variant)
-    finally:
-        journal.close()
     return found if isinstance(found, Built) else None
 
 
 def keep_trial(journal: Journal, trial: Trial) -> None:
     """Within a transaction: number a trial and keep it; a second one of its point on its rung cannot be kept."""
-    failure = None if trial.failure is None else encoded(trial.failure)
-    point = encoded(trial.point)
-    judged = (point if trial.point else trial.variant, point, trial.fidelity)
-    what = (trial.variant or None, encoded(trial.moves))
-    journal.write(_INSERT_TRIAL, (*judged, *what, trial.cost, trial.spread, failure, trial.seconds))
+    ((last,),) = journal.rows("SELECT coalesce(max(number), 0) FROM trials")
+    numbered = replace(trial, number=int(last or 0) + 1)
+    subject = encoded(trial.point) if trial.point else trial.variant
+    row = (numbered.number, subject, trial.fidelity, encoded(numbered))
+    journal.write("INSERT INTO trials VALUES (?, ?, ?, ?)", row)
 
 
 def trial_of(trial: Trial, outcome: Sequence[Comparison] | Failure) -> Trial:
@@ -161,20 +123,7 @@ def trial_of(trial: Trial, outcome: Sequence[Comparison] | Failure) -> Trial:
 
 def trials(journal: Journal) -> tuple[Trial, ...]:
     """All finished trials in the order in which they were told."""
-    return tuple(
-        Trial(
-            number=int(number or 0),
-            variant=str(variant or ""),
-            moves=decoded(moves, tuple[str, ...]),
-            fidelity=Fidelity(str(fidelity)),
-            point=decoded(point, tuple[int, ...]),
-            cost=None if cost is None else float(cost),
-            spread=float(spread or 0.0),
-            failure=None if failure is None else decoded(failure, Failure),
-            seconds=float(seconds or 0.0),
-        )
-        for number, point, fidelity, variant, moves, cost, spread, failure, seconds in journal.rows(_SELECT_TRIALS)
-    )
+    return tuple(decoded(trial, Trial) for (trial,) in journal.rows("SELECT trial FROM trials ORDER BY number"))
 
 
 def keep_variant(journal: Journal, variant: Variant, moves: Sequence[str] = ()) -> Variant:

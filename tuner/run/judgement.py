@@ -1,18 +1,31 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Samples of a stage as comparisons: which metric of which benchmark decides, and what equal layouts differ by."""
+"""Samples of a stage as comparisons: which metric of which benchmark decides, and what equal layouts differ by.
+
+A rig says how blocks are measured and has the judge of what comes out.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from pathlib import Path
 
-from linesmith.analyzer.base.errors import BenchmarkUnknown
-from linesmith.analyzer.model import SIMULATED, Comparison, Metric, Rules, Sample, Use
+from linesmith.analyzer.base.errors import BenchmarkUnknown, PlanError
+from linesmith.analyzer.model import SIMULATED, Comparison, Fidelity, Metric, Rules, Sample, Site, TunePlan, Use
 from linesmith.plugins.registry import benchmark
 from linesmith.tuner.judge.interval import planned_looks
+from linesmith.tuner.judge.ranking import order
 from linesmith.tuner.judge.verdict import bonferroni_rules, compare, floor, noise
 from linesmith.tuner.replay.simulated import OF_THE_RECORD
+from linesmith.tuner.run.block import BlockTask, Made, SimulatedBlockTask
+from linesmith.tuner.run.journal_tables import BASELINE, Purpose
+from linesmith.tuner.run.simulated import SimulatedBenchmark
+
+# What costs a build, and so counts against the budget.
+COSTLY = (Fidelity.SIMULATION, Fidelity.BENCHMARK)
+# Simulations that confirm have other seeds than those on which the search went.
+_FRESH_SEEDS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +112,62 @@ class Judge:
 
     def _each(self) -> tuple[tuple[Measure, int], ...]:
         return tuple(pair for one in self.measures for pair in product((one,), one.use.threads))
+
+
+@dataclass(frozen=True, slots=True)
+class BlockPlace:
+    """Which block it is: its ``number`` in the run, and its ``ordinal`` among those of its variant for a purpose."""
+
+    number: int
+    ordinal: int
+    purpose: Purpose
+    run: Path
+
+
+@dataclass(frozen=True, slots=True)
+class MachineRig:
+    """Benchmarks on a machine, in the order of the ``judge``, who compares what comes out and knows no floor yet."""
+
+    site: Site
+    uses: tuple[Use, ...]
+    judge: Judge
+    fidelity: Fidelity = Fidelity.BENCHMARK
+
+    def task(self, place: BlockPlace, baseline: Made, variant: Made) -> BlockTask:
+        """Four boots: the baseline's and the variant's, twice each."""
+        rules = self.judge.rules
+        sides = order(baseline[0], variant[0], place.ordinal, rules.seed)
+        return BlockTask(place.number, self.site, self.uses, rules.warm_up, sides, (baseline, variant), place.run)
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationRig:
+    """Recordings of both sides with the same seed, and their judge."""
+
+    simulation: SimulatedBenchmark
+    judge: Judge
+    fidelity: Fidelity = Fidelity.SIMULATION
+
+    def task(self, place: BlockPlace, baseline: Made, variant: Made) -> SimulatedBlockTask:
+        """One recording of each."""
+        seed = place.ordinal + 1 + (_FRESH_SEEDS if place.purpose is Purpose.CONFIRMATION else 0)
+        return SimulatedBlockTask(place.number, self.simulation, baseline, variant, seed, place.run)
+
+
+Rig = MachineRig | SimulationRig
+
+
+def machine_rig(plan: TunePlan) -> MachineRig:
+    """The plan's machine with its benchmarks; raises ``BenchmarkUnknown``."""
+    return MachineRig(plan.site, plan.benchmarks, Judge(measures(plan.benchmarks), BASELINE.name, plan.rules))
+
+
+def simulation_rig(plan: TunePlan, simulation: SimulatedBenchmark) -> SimulationRig:
+    """A simulation judged by the plan's rules; raises ``PlanError`` when its metric has nothing to look at."""
+    if simulation.evidence.metric == "pair" and not simulation.question.pairs:
+        raise PlanError(
+            '[record] metric = "pair" is of two members that meet, and there are no such members in question here; '
+            "let another metric decide"
+        )
+    deciding = simulated_measures(simulation.metrics, simulation.evidence.cpus)
+    return SimulationRig(simulation, Judge(deciding, BASELINE.name, plan.rules))

@@ -1,30 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Builds and blocks of a run: taken from the journal where they are finished, else made by a worker and kept.
-
-``perform`` carries out a task in a worker: plugins are found there by name, and their errors become failures there.
-"""
+"""Builds and blocks of a run: taken from the journal where they are finished, else made by a worker and kept."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import count
-from pathlib import Path
 
-from linesmith.analyzer.base import files
-from linesmith.analyzer.base.errors import BaselineFailed, DiskFull, PlanError, ToolMissing, WorkerLost
-from linesmith.analyzer.model import Built, Failure, FailureKind, Fidelity, Recipe, Sample, Trial, Variant, Workplace
-from linesmith.plugins import registry
+from linesmith.analyzer.base.errors import BaselineFailed, DiskFull, PlanError, WorkerLost
+from linesmith.analyzer.model import Built, Failure, FailureKind, Fidelity, Recipe, Sample, Trial, Variant
 from linesmith.plugins.api import Pool
-from linesmith.plugins.profiles.recorded import encode_for
-from linesmith.tuner.replay.recorded_trace import with_trace
-from linesmith.tuner.run.block import BlockPlace, Rig, run_block, waiting_for
+from linesmith.tuner.run.block import BuildTask, Task, TaskOutcome, benchmarking_on, perform
 from linesmith.tuner.run.journal import Journal
 from linesmith.tuner.run.journal_tables import (
     BASELINE,
@@ -37,16 +26,13 @@ from linesmith.tuner.run.journal_tables import (
     keep_build,
     keep_variant,
 )
+from linesmith.tuner.run.judgement import BlockPlace, MachineRig, Rig
 from linesmith.tuner.run.run_directory import RunDirectory
-from linesmith.tuner.run.simulated import Interrupted, failure_of, recorded, simulated_block
-from linesmith.tuner.run.tasks import BlockTask, BuildTask, SimulatedBlockTask, Task, TaskOutcome
-
-# What a user hears while a run goes on: every change of it at once.
 
 
 @dataclass(frozen=True, slots=True)
 class RunProgress:
-    """How far a run is: ``doing`` is a sentence without its full stop, ``running`` names the tasks under way.
+    """How far a run is: ``doing`` is a sentence without its full stop.
 
     ``trials`` of ``budget`` have been judged on the upper fidelities. ``best`` is the variant with the lowest ``cost``
     (a ratio to the baseline) on ``rung``, the highest one reached so far; it is not confirmed yet. ``seconds`` of
@@ -54,7 +40,6 @@ class RunProgress:
     """
 
     doing: str
-    running: tuple[str, ...] = ()
     trials: int = 0
     budget: int = 0
     best: str | None = None
@@ -74,8 +59,6 @@ class Narration:
         self._tell = tell
         self._begun = time.monotonic() - journal.seconds
         self._now = RunProgress("beginning", limit=limit)
-        if journal.interrupted:
-            self.say(f"continuing; repeating interrupted tasks: {', '.join(journal.interrupted)}")
 
     @property
     def seconds(self) -> float:
@@ -98,105 +81,13 @@ class Narration:
         if best is not None:
             self._now = replace(self._now, best=best.variant, cost=best.cost, rung=best.fidelity)
 
-    @contextmanager
-    def during(self, task: str, doing: str) -> Iterator[None]:
-        """Tell what is begun, and count the task among those under way while the block lasts."""
-        self._now = replace(self._now, running=(*self._now.running, task))
-        self.say(doing)
-        try:
-            yield
-        finally:
-            self._now = replace(self._now, running=tuple(one for one in self._now.running if one != task))
 
-
-_LISTENING_SECONDS = 2.0
 # A compiler that was killed for want of memory may not be killed again.
 _ATTEMPTS = 2
 _DOING = {Fidelity.SIMULATION: "simulating", Fidelity.BENCHMARK: "benchmarking"}
 # What machines say of themselves may change from boot to boot (their load): so many values of a name are kept.
 _MOST_VALUES = 8
 _INSERT_FACT = "INSERT OR IGNORE INTO facts SELECT ?, ? WHERE (SELECT count(*) FROM facts WHERE name = ?) < ?"
-
-
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """Where a task works: the worker's ``warm`` folder, and a fresh one for its ``logs``."""
-
-    warm: Path
-    logs: Path
-
-    def tell(self, sentence: str) -> None:
-        """Note in the log what is being done."""
-        with (self.logs / "log").open("a", encoding="utf-8", errors="backslashreplace") as log:
-            log.write(f"{time.strftime('%H:%M:%S')} {sentence}\n")
-
-    def tell_if_possible(self, sentence: str) -> None:
-        """Note why a task failed, unless that is for want of room."""
-        with suppress(OSError):
-            self.tell(sentence)
-
-
-def perform(task: Task, warm: Path) -> TaskOutcome:
-    """What the task came to; raises the errors that say nothing about a variant, such as ``ToolMissing``."""
-    begin = time.monotonic()
-    try:
-        desk = Desk(warm, _fresh(task.run / "logs", task.name))
-    except OSError as error:
-        return _failed(error, "", "")
-    log = desk.logs.relative_to(task.run)
-    try:
-        outcome = _done(task, desk)
-    except Interrupted as cut:
-        desk.tell_if_possible(f"failed: {cut.error}")
-        outcome = _failed(cut.error, str(log), cut.variant)
-    except Exception as error:
-        desk.tell_if_possible(f"failed: {type(error).__name__}: {error}")
-        if isinstance(task, BuildTask) and isinstance(error, ToolMissing) and task.variant.patches:
-            # A patch may ask for a program that is not there, while the tree as it is does without.
-            failure = Failure(FailureKind.BUILD, str(error), str(log))
-            outcome = TaskOutcome(failure=failure, variant=task.variant.name)
-        else:
-            outcome = _failed(error, str(log), task.variant.name if isinstance(task, BuildTask) else "")
-    return replace(outcome, seconds=time.monotonic() - begin)
-
-
-def _failed(error: Exception, log: str, variant: str) -> TaskOutcome:
-    failure = failure_of(error, log)
-    if failure is None:
-        raise error
-    return TaskOutcome(failure=failure, variant=variant)
-
-
-def _fresh(logs: Path, name: str) -> Path:
-    """A new folder: what an earlier attempt left may still be written, and is worth reading."""
-    for attempt in count(1):
-        folder = logs / (name if attempt == 1 else f"{name}.{attempt}")
-        try:
-            folder.mkdir(parents=True)
-            return folder
-        except FileExistsError:
-            continue
-    raise AssertionError
-
-
-def _done(task: Task, desk: Desk) -> TaskOutcome:
-    if isinstance(task, BuildTask):
-        place = Workplace(desk.warm, task.run / "artifacts")
-        built = registry.builder(task.recipe.builder).build(task.recipe, task.variant, place, desk.tell)
-        return TaskOutcome(built=built)
-    if isinstance(task, BlockTask):
-        return run_block(task, desk.warm, desk.logs, desk.tell)
-    if isinstance(task, SimulatedBlockTask):
-        samples = simulated_block(task.simulation, task.baseline, task.variant, task.number, task.seed, desk.tell)
-        return TaskOutcome(samples=samples)
-    trace = task.trace.with_name(task.trace.name + ".part")
-    profile = recorded(task.built, task.evidence, desk.logs, task.seed, desk.tell, trace)
-    if trace.exists():
-        files.sync(trace)
-        profile = with_trace(profile, trace)
-        trace.replace(task.trace)
-    files.replace_file(task.profile, encode_for(profile, task.profile))
-    return TaskOutcome()
 
 
 class Laboratory:
@@ -258,6 +149,8 @@ class Laboratory:
         # What was measured for a search before is confirmed.
         again = purpose is Purpose.CONFIRMATION and self.measured(replace(stage, purpose=Purpose.SEARCH), variant.name)
         doing = f"{'confirming' if again else _DOING[rig.fidelity]} {variant.name}, block {ordinal + 1}"
+        if isinstance(rig, MachineRig) and (other := benchmarking_on(rig.site)) not in ("", str(self.run.path)):
+            doing = f"{doing}, after {other}, which benchmarks on the same machine"
         outcome = await self.done(task, doing)
         if outcome.failure is not None:
             # Once anything was measured on this rung, a failure is not that of the benchmark itself.
@@ -268,36 +161,32 @@ class Laboratory:
                 )
                 if alone.failure is not None:
                     raise BaselineFailed(_complaint("cannot be measured", alone.failure))
-            outcome = await self.done(task, f"{doing} once more")
+            # One that was lost with its worker has had several.
+            if outcome.failure.kind is not FailureKind.WORKER:
+                outcome = await self.done(task, f"{doing} once more")
             if _blames_baseline(outcome):
                 raise BaselineFailed(_complaint("cannot be measured", outcome.failure))
-        return self._enter(MeasuredBlock(place.number, stage, variant.name, ordinal, 0.0), task, outcome)
+        block = MeasuredBlock(
+            place.number, stage, variant.name, ordinal, outcome.seconds, outcome.samples, outcome.failure
+        )
+        with self.run.journal.transaction():
+            keep_block(self.run.journal, block)
+            for name, value in outcome.facts:
+                self.run.journal.write(_INSERT_FACT, (name, value, name, _MOST_VALUES))
+        self._blocks[stage, variant.name, ordinal] = block
+        return block
 
     async def done(self, task: Task, doing: str) -> TaskOutcome:
-        """What a worker makes of a task, which stays noted as begun until the caller ends it in the journal.
-
-        Raises ``DiskFull``, and what ``perform`` raises.
-        """
-        self.run.journal.begin(task.name)
-        with self.narration.during(task.name, doing):
-            try:
-                outcome = await self._heard(task, doing, self._pool.submit(partial(perform, task), task.needs))
-            except WorkerLost as error:
-                return TaskOutcome(failure=Failure(FailureKind.WORKER, str(error)))
+        """What a worker makes of a task; raises ``DiskFull``, and what ``perform`` raises."""
+        self.narration.say(doing)
+        try:
+            outcome = await asyncio.wrap_future(self._pool.submit(partial(perform, task), task.needs))
+        except WorkerLost as error:
+            return TaskOutcome(failure=Failure(FailureKind.WORKER, str(error)))
         if outcome.failure is not None and outcome.failure.kind is FailureKind.DISK_FULL:
             reason = outcome.failure.reason
             raise DiskFull(f"no space left for {task.name} ({reason}); free some and continue with --resume")
         return outcome
-
-    async def _heard(self, task: Task, doing: str, answer: Future[TaskOutcome]) -> TaskOutcome:
-        """The answer to a task; what it has to wait for meanwhile is told."""
-        outcome, last_wait = asyncio.wrap_future(answer), ""
-        while not (await asyncio.wait((outcome,), timeout=_LISTENING_SECONDS))[0]:
-            wait = waiting_for(self.run.path / "logs", task.name)
-            if wait != last_wait:
-                self.narration.say(f"{doing}: {wait}" if wait else doing)
-                last_wait = wait
-        return await outcome
 
     async def _build(self, variant: Variant) -> Built | Failure:
         earlier = build_of(self.run.journal, variant.name)
@@ -317,7 +206,6 @@ class Laboratory:
             # The baseline is built by each process anew: it may have been mended, and must not have been changed.
             if variant != BASELINE or (isinstance(result, Built) and earlier is None):
                 keep_build(self.run.journal, variant.name, result)
-            self.run.journal.end(task.name)
         return result
 
     def _check_unchanged(self, now: Built, earlier: Built | Failure | None) -> None:
@@ -328,17 +216,6 @@ class Laboratory:
                 f"{self.recipe.tree}, its configuration or the compiler has changed since the run started, so"
                 " measurements would not be comparable: restore it, or start another run with --run"
             )
-
-    def _enter(self, block: MeasuredBlock, task: Task, outcome: TaskOutcome) -> MeasuredBlock:
-        whole = replace(block, seconds=outcome.seconds, samples=outcome.samples, failure=outcome.failure)
-        journal = self.run.journal
-        with journal.transaction():
-            keep_block(journal, whole)
-            for name, value in outcome.facts:
-                journal.write(_INSERT_FACT, (name, value, name, _MOST_VALUES))
-            journal.end(task.name)
-        self._blocks[whole.stage, whole.variant, whole.ordinal] = whole
-        return whole
 
 
 def _blames_baseline(outcome: TaskOutcome) -> bool:

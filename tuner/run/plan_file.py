@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -105,7 +105,10 @@ def _plan(document: Mapping[str, Any], folder: Path) -> TunePlan:
     _refuse_unknown_keys(document)
     tables = _converted(document, PlanTables, folder)
     recipe = _recipe(tables.source, folder)
-    site = _site(tables.machine, recipe, folder)
+    own = {key: value for key, value in tables.machine.items() if key in _OF_A_SITE}
+    site = _converted({"name": "", **own}, Site, folder, "[machine]")
+    name = site.name or ("qemu" if recipe.builder == "kbuild" else "here")
+    site = replace(site, name=name, settings=_settings(tables.machine, _OF_A_SITE, "machine"))
     benchmarks = tuple(_use(one, folder) for one in tables.benchmark)
     evidence = _evidence(tables.record, recipe, benchmarks, folder)
     if evidence:  # the guest that is recorded is like the machine of the benchmarks, unless the file says otherwise
@@ -175,13 +178,6 @@ def _recipe(table: Mapping[str, Any], folder: Path) -> Recipe:
     return replace(recipe, builder=builder)
 
 
-def _site(table: Mapping[str, Any], recipe: Recipe, folder: Path) -> Site:
-    own = {key: value for key, value in table.items() if key in _OF_A_SITE}
-    site = _converted({"name": "", **own}, Site, folder, "[machine]")
-    name = site.name or ("qemu" if recipe.builder == "kbuild" else "here")
-    return replace(site, name=name, settings=_settings(table, _OF_A_SITE, "machine"))
-
-
 def _use(table: Mapping[str, Any], folder: Path) -> Use:
     own = {key: value for key, value in table.items() if key in _OF_A_USE}
     if isinstance(threads := own.get("threads"), int) and not isinstance(threads, bool):
@@ -194,23 +190,14 @@ def _use(table: Mapping[str, Any], folder: Path) -> Use:
 
 def _settings(given: Mapping[str, Any], own: tuple[str, ...], place: str) -> tuple[tuple[str, Setting], ...]:
     """What a plugin gets: all keys that are not our own, lists as tuples of words, a table's keys behind a dot."""
-    return tuple((key, _setting(value, f"[{place}] {key}")) for key, value in _flat(given) if key not in own)
-
-
-def _flat(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    settings: dict[str, Setting] = {}
     for key, value in given.items():
-        if isinstance(value, dict):
-            yield from ((f"{key}.{inner}", each) for inner, each in value.items())
-        else:
-            yield key, value
-
-
-def _setting(value: object, place: str) -> Setting:
-    if isinstance(value, list):
-        return tuple(map(str, value))
-    if isinstance(value, str | int | float | bool):
-        return value
-    raise PlanError(f"{place} is a table in a table or a date; write a word, a number or a list of words")
+        named = {f"{key}.{inner}": each for inner, each in value.items()} if isinstance(value, dict) else {key: value}
+        for name, each in named.items() if key not in own else ():
+            if not isinstance(each, list | str | int | float | bool):
+                raise PlanError(f"[{place}] {name} is a table in a table or a date; write a word, a number or a list")
+            settings[name] = tuple(map(str, each)) if isinstance(each, list) else each
+    return tuple(settings.items())
 
 
 def _evidence(

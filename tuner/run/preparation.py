@@ -9,23 +9,23 @@ when a run is gone on with.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from linesmith.analyzer.base.errors import PatchRefused, PlanError
-from linesmith.analyzer.model import Built, Evidence, FailureKind, Fidelity, Recipe, TunePlan, Use, Variant
+from linesmith.analyzer.model import Evidence, FailureKind, Fidelity, Recipe, TunePlan, Use, Variant
 from linesmith.plugins import registry
 from linesmith.plugins.api import BENCH, BUILD, Pool
 from linesmith.plugins.machines.system import kvm_obstacle
 from linesmith.tuner.run.evidence import read_planned_profile
 from linesmith.tuner.run.journal import Journal
 from linesmith.tuner.run.journal_tables import BASELINE
+from linesmith.tuner.run.judgement import COSTLY
 from linesmith.tuner.run.plan_file import stray
 from linesmith.tuner.run.result import BEST, FINISHED
-from linesmith.tuner.run.rungs import COSTLY
 from linesmith.tuner.run.simulated import planned_order, product_of, recording_commands, steps_of, unbuilt
 
 _SIMULATED = (Fidelity.REPLAY, Fidelity.SIMULATION)
@@ -116,29 +116,20 @@ def _with_ladder(plan: TunePlan, timed: str) -> CompletePlan:
     return CompletePlan(replace(plan, search=replace(plan.search, ladder=rungs)), tuple(remarks))
 
 
-# Who cannot work, and why; nobody with an empty reason.
-Obstacle = tuple[str, str | None]
-# Asked in a folder where programs of benchmarks may be compiled.
-Question = Callable[[TunePlan, Path], Iterable[Obstacle]]
+# What cannot work, and why; asked in a folder where programs of benchmarks may be compiled.
+Question = Callable[[TunePlan, Path], Iterator[str]]
 
 
 def check(plan: TunePlan, pool: Pool) -> None:
     """Raise ``PlanError`` with what keeps the builder, the recording, the machine or a benchmark from working."""
-    questions = {_of_building: BUILD, _of_recording: BUILD, _of_machine: BENCH, _of_benchmarks: BENCH}
+    questions = {_of_building: BUILD, _of_machine: BENCH, _of_benchmarks: BENCH}
     waiting = [pool.submit(partial(_first, question, plan), needs) for question, needs in questions.items()]
     for future in waiting:
         _refuse(future.result())
 
 
-def check_here(plan: TunePlan, scratch: Path) -> None:
-    """The same of this process, which need not reach the machine; raises ``PlanError``."""
-    for question in (_of_building, _of_recording, _of_benchmarks):
-        _refuse(_first(question, plan, scratch))
-
-
 def _first(question: Question, plan: TunePlan, warm: Path) -> str | None:
-    """The first obstacle in words."""
-    return next((f"{who}: {reason}" for who, reason in question(plan, warm) if reason is not None), None)
+    return next(question(plan, warm), None)
 
 
 def _refuse(complaint: str | None) -> None:
@@ -146,38 +137,40 @@ def _refuse(complaint: str | None) -> None:
         raise PlanError(f"the plan cannot run: {complaint}")
 
 
-def _of_building(plan: TunePlan, scratch: Path) -> Iterator[Obstacle]:  # noqa: ARG001 - what every question is given
-    yield f"builder {plan.recipe.builder}", registry.builder(plan.recipe.builder).obstacle(plan.recipe)
-
-
-def _of_recording(plan: TunePlan, scratch: Path) -> Iterator[Obstacle]:
-    """Raises what keeps from recording here."""
-    products = registry.builder(plan.recipe.builder).products(plan.recipe)
+def _of_building(plan: TunePlan, scratch: Path) -> Iterator[str]:
+    """Of the builder and the recording; raises what keeps from recording here."""
+    builder = registry.builder(plan.recipe.builder)
+    if reason := builder.obstacle(plan.recipe):
+        yield f"builder {plan.recipe.builder}: {reason}"
+    products = builder.products(plan.recipe)
     if plan.evidence is not None:
         product_of(unbuilt(products, scratch), plan.evidence)
     if plan.evidence is None or not is_recorded(plan):
         return
     if not (plan.evidence.command or plan.evidence.use):
-        yield "[record]", "it has no `command` and no `benchmark` to simulate"
+        yield "[record]: it has no `command` and no `benchmark` to simulate"
     steps = steps_of(plan.evidence, scratch / "recorded")
-    yield "[record]", stray(steps, products)
+    if reason := stray(steps, products):
+        yield f"[record]: {reason}"
     built = unbuilt(products, scratch / "unbuilt")
     tuple(recording_commands(built, planned_order(built, plan.evidence, steps, plan.search.seed, scratch), steps))
 
 
-def _of_machine(plan: TunePlan, scratch: Path) -> Iterator[Obstacle]:  # noqa: ARG001 - what every question is given
-    if plan.benchmarks:
-        yield f"machine {plan.site.name}", registry.machine(plan.site.name).obstacle(plan.site)
+def _of_machine(plan: TunePlan, scratch: Path) -> Iterator[str]:  # noqa: ARG001 - what every question is given
+    reason = registry.machine(plan.site.name).obstacle(plan.site) if plan.benchmarks else None
+    if reason:
+        yield f"machine {plan.site.name}: {reason}"
 
 
-def _of_benchmarks(plan: TunePlan, scratch: Path) -> Iterator[Obstacle]:
+def _of_benchmarks(plan: TunePlan, scratch: Path) -> Iterator[str]:
     products = registry.builder(plan.recipe.builder).products(plan.recipe)
     folder = scratch / "benchmarks"
     folder.mkdir(parents=True, exist_ok=True)
     for use in plan.benchmarks:
         benchmark, settings = registry.benchmark(use.benchmark), dict(use.settings)
-        yield f"benchmark {use.label}", benchmark.obstacle(settings)
-        yield f"benchmark {use.label}", stray(benchmark.steps(settings, max(use.threads), folder), products)
+        reason = benchmark.obstacle(settings) or stray(benchmark.steps(settings, max(use.threads), folder), products)
+        if reason:
+            yield f"benchmark {use.label}: {reason}"
 
 
 def refusals(recipe: Recipe, variants: Sequence[Variant], pool: Pool) -> dict[str, str]:
@@ -186,10 +179,7 @@ def refusals(recipe: Recipe, variants: Sequence[Variant], pool: Pool) -> dict[st
     Raises ``PatchRefused`` when none fits, ``TreeError``.
     """
     waiting = {one.name: pool.submit(partial(refusal, recipe, one), BUILD) for one in variants}
-    answers = {name: future.result() for name, future in waiting.items()}
-    refused = {name: reason for name, reason in answers.items() if reason is not None}
-    refuse_all(refused, variants)
-    return refused
+    return _refused({name: future.result() for name, future in waiting.items()})
 
 
 def refusal(recipe: Recipe, variant: Variant, warm: Path | None = None) -> str | None:  # noqa: ARG001 - for workers
@@ -201,11 +191,13 @@ def refusal(recipe: Recipe, variant: Variant, warm: Path | None = None) -> str |
     return None
 
 
-def refuse_all(refused: Mapping[str, str], variants: Sequence[Variant]) -> None:
-    """Raise ``PatchRefused`` when no variant is left."""
-    if len(refused) == len({one.name for one in variants}):
+def _refused(answers: Mapping[str, str | None]) -> dict[str, str]:
+    """The answers that are refusals; raises ``PatchRefused`` when all are."""
+    refused = {name: reason for name, reason in answers.items() if reason is not None}
+    if len(refused) == len(answers):
         reasons = "; ".join(f"{name}: {reason}" for name, reason in refused.items())
         raise PatchRefused(f"no patch can be measured: {reasons}")
+    return refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,9 +224,7 @@ def of_bench(plan: TunePlan, variants: Sequence[Variant], run: Path) -> Preview:
     """What ``bench`` would do, likewise; the remarks name the patches that do not fit the tree."""
     complete = completed(plan)
     check_ladder(complete.plan)
-    found = {one.name: refusal(plan.recipe, one) for one in variants}
-    refused = {name: reason for name, reason in found.items() if reason is not None}
-    refuse_all(refused, variants)
+    refused = _refused({one.name: refusal(plan.recipe, one) for one in variants})
     remarks = (*complete.remarks, *(f"{name} would not be measured: {reason}" for name, reason in refused.items()))
     return Preview(_commands(without_search(complete.plan), run.absolute(), None), remarks)
 
@@ -242,32 +232,27 @@ def of_bench(plan: TunePlan, variants: Sequence[Variant], run: Path) -> Preview:
 def _commands(plan: TunePlan, run: Path, trace: Path | None) -> tuple[str, ...]:
     with TemporaryDirectory(prefix="linesmith-dry-run-") as folder:
         scratch = Path(folder)
-        check_here(plan, scratch)
+        for question in (_of_building, _of_benchmarks):  # which need not reach the machine
+            _refuse(_first(question, plan, scratch))
         builder = registry.builder(plan.recipe.builder)
         built = unbuilt(builder.products(plan.recipe), run / "artifacts/KEY")
-        return (
-            *builder.commands(plan.recipe, BASELINE),
-            *_commands_after(plan, built, run, trace, scratch),
-        )
-
-
-def _commands_after(plan: TunePlan, built: Built, run: Path, trace: Path | None, scratch: Path) -> Iterator[str]:
-    """What is done with the build: the recording, and the benchmarks."""
-    if plan.evidence is not None and is_recorded(plan):
-        steps = steps_of(plan.evidence, scratch)
-        order = planned_order(built, plan.evidence, steps, plan.search.seed, run / "logs/recording")
-        yield from recording_commands(built, replace(order, trace=trace), steps)
-    for use in plan.benchmarks if Fidelity.BENCHMARK in plan.search.ladder else ():
-        for threads in use.threads:
-            steps = registry.benchmark(use.benchmark).steps(dict(use.settings), threads, scratch)
-            yield from registry.machine(plan.site.name).commands(plan.site, built, steps)
+        commands = [*builder.commands(plan.recipe, BASELINE)]
+        if plan.evidence is not None and is_recorded(plan):
+            steps = steps_of(plan.evidence, scratch)
+            order = planned_order(built, plan.evidence, steps, plan.search.seed, run / "logs/recording")
+            commands += recording_commands(built, replace(order, trace=trace), steps)
+        for use in plan.benchmarks if Fidelity.BENCHMARK in plan.search.ladder else ():
+            for threads in use.threads:
+                steps = registry.benchmark(use.benchmark).steps(dict(use.settings), threads, scratch)
+                commands += registry.machine(plan.site.name).commands(plan.site, built, steps)
+        return tuple(commands)
 
 
 # What befell a machine, and may not befall it again: there may be more memory now, or fewer workers.
 _ACCIDENTS = (FailureKind.KILLED, FailureKind.WORKER)
 _FORGET_ACCIDENTS = (
-    "DELETE FROM trials WHERE json_extract(failure, '$.kind') IN (?, ?)",
-    "DELETE FROM blocks WHERE json_extract(failure, '$.kind') IN (?, ?)",
+    "DELETE FROM trials WHERE json_extract(trial, '$.failure.kind') IN (?, ?)",
+    "DELETE FROM blocks WHERE json_extract(block, '$.failure.kind') IN (?, ?)",
     "DELETE FROM builds WHERE json_extract(failure, '$.kind') IN (?, ?)",
 )
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from contextlib import closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from linesmith.analyzer.base.errors import BenchmarkNonsense, JournalError, NothingToSuggest
@@ -74,13 +74,6 @@ def terms_of(journal: Journal) -> Terms:
     return Terms("", Rules()) if note is None else decoded(note, Terms)
 
 
-def with_measures(terms: Terms, fidelity: Fidelity, measures: tuple[Measure, ...]) -> Terms:
-    """The terms with what decides on one more rung."""
-    others = [one for one in terms.measures if one[0] is not fidelity]
-    ranked = sorted((*others, (fidelity, measures)), key=lambda one: tuple(Fidelity).index(one[0]))
-    return replace(terms, measures=tuple(ranked))
-
-
 def advice(comparisons: Sequence[Comparison], rules: Rules, block: float, spent: float) -> Iterator[str]:
     """Sentences without their full stop, one for each variant about which nothing could be said.
 
@@ -129,11 +122,8 @@ def _time(seconds: float) -> str:
 
 def read_result(path: Path) -> Result:
     """What the run in the directory ``path`` has found so far; the run may be in progress. Raises ``JournalError``."""
-    journal = Journal.read(journal_of(path))
-    try:
+    with closing(Journal.read(journal_of(path))) as journal:
         return result_of(journal, path)
-    finally:
-        journal.close()
 
 
 def result_of(journal: Journal, path: Path) -> Result:
@@ -235,8 +225,7 @@ def winner(run: Path) -> Winner:
     Raises ``NothingToSuggest`` where none was confirmed better, ``JournalError`` where ``run`` holds no run, went out
     from no profile, or its builds are gone.
     """
-    journal = Journal.read(journal_of(run))
-    try:
+    with closing(Journal.read(journal_of(run))) as journal:
         result = result_of(journal, run)
         if result.best is None:
             raise NothingToSuggest(f"{run} has no variant that was confirmed better; see `linesmith report {run}`")
@@ -254,8 +243,6 @@ def winner(run: Path) -> Winner:
             moves_of(journal).get(result.best, ()),
             tuple(one for one in result.confirmed if one.variant == result.best and one.decides),
         )
-    finally:
-        journal.close()
 
 
 def _product(journal: Journal, variant: str, evidence: Evidence, run: Path) -> Path:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 from typing import IO
@@ -141,15 +142,12 @@ def _clear_unmeasured(path: Path) -> None:
     """Take away what a run without a measured block has left in a locked folder; builds tell by key what they are."""
     if not (path / _JOURNAL).exists():
         return
-    journal = Journal.read(path / _JOURNAL)
-    try:
+    with closing(Journal.read(path / _JOURNAL)) as journal:
         measured = journal.rows("SELECT 1 FROM blocks LIMIT 1")
-    finally:
-        journal.close()
     if not measured:
         for name in _FOLDERS_OF_A_PLAN:
             shutil.rmtree(path / name, ignore_errors=True)
-        for name in (*_OF_A_PLAN, f"{_JOURNAL}-wal", f"{_JOURNAL}-shm", _JOURNAL):
+        for name in (*_OF_A_PLAN, _JOURNAL):
             (path / name).unlink(missing_ok=True)
 
 

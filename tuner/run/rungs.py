@@ -23,10 +23,8 @@ from linesmith.analyzer.model import (
     FailureKind,
     Fidelity,
     Finding,
-    Layout,
     Patch,
     Point,
-    Profile,
     Trial,
     TunePlan,
     Variant,
@@ -40,35 +38,14 @@ from linesmith.patches.message.paragraphs import style
 from linesmith.tuner.replay.judged import traced
 from linesmith.tuner.replay.scene import with_found_objects
 from linesmith.tuner.replay.simulated import question_of
-from linesmith.tuner.run.assessment import BlockCourse, assessed, remark
-from linesmith.tuner.run.block import Rig, machine_rig, simulation_rig
+from linesmith.tuner.run.bench import BlockCourse, assessed, remark
 from linesmith.tuner.run.evidence import ExplainedRun
 from linesmith.tuner.run.journal_tables import Purpose, keep_variant, trial_of, variants
-from linesmith.tuner.run.judgement import Judge, searching
+from linesmith.tuner.run.judgement import Judge, Rig, machine_rig, searching, simulation_rig
 from linesmith.tuner.run.laboratory import Laboratory
 from linesmith.tuner.run.run_directory import RunDirectory, keep_patch_file
 from linesmith.tuner.run.simulated import SimulatedBenchmark, failure_of
 from linesmith.tuner.space.proposals import RecordProposals
-
-COSTLY = (Fidelity.SIMULATION, Fidelity.BENCHMARK)
-
-
-class TraceRung:
-    """A trace with the objects of ``record`` in it, which is read once."""
-
-    def __init__(self, profile: Profile, trace: Path, record: Layout, layouts: Layouts) -> None:
-        """Raises ``TraceError``, and ``NotSimulated`` when the trace has nothing to say of the record."""
-        runs = traced((record,), profile, layouts, trace)[record.id]
-        if isinstance(runs, str):
-            raise NotSimulated(runs.removesuffix("."))
-        if not runs.now.total:
-            raise NotSimulated(f"the trace has no miss on {record.title} that another layout could save")
-        self._runs = runs
-
-    def cost(self, candidate: Candidate) -> tuple[float, float]:
-        """Misses as a ratio to those now, and half the interval of the change; raises ``NotSimulated``."""
-        found = self._runs.judgement(self._runs.under_candidate(candidate))
-        return 1.0 + found.change, (found.interval.high - found.interval.low) / 2
 
 
 class Points:
@@ -237,21 +214,30 @@ class RungLadder:
         return (*cheap, *costly)
 
     def _replay(self) -> Iterator[CheapRung]:
-        record, seen = self.points.proposals.record, self.seen
+        """A rung whose trace is read once, with the objects of the record in it; none with a remark why."""
+        record, seen = self.points.proposals.record.subject.layout, self.seen
         try:
             if seen.trace is None:
                 raise NotSimulated("there is no trace of the profile")
             profile = with_found_objects(seen.profile, seen.findings, seen.layouts)
-            trace = TraceRung(profile, seen.trace, record.subject.layout, seen.layouts)
+            runs = traced((record,), profile, seen.layouts, seen.trace)[record.id]
+            if isinstance(runs, str):
+                raise NotSimulated(runs.removesuffix("."))
+            if not runs.now.total:
+                raise NotSimulated(f"the trace has no miss on {record.title} that another layout could save")
         except (NotSimulated, TraceError) as error:
             remark(self.lab.run.journal, f"no trace was replayed: {error}")
             return
 
         def cost(point: Point) -> tuple[float, float]:
-            """Where the trace cannot tell: no difference, and a spread as large as all cost."""
+            """Misses as a ratio to those now, and half the interval of the change.
+
+            Where the trace cannot tell: no difference, and a spread as large as all cost.
+            """
             try:
                 (candidate,) = self.points.proposals.candidates(point)
-                return trace.cost(candidate)
+                found = runs.judgement(runs.under_candidate(candidate))
+                return 1.0 + found.change, (found.interval.high - found.interval.low) / 2
             except (NotSimulated, ValueError):
                 return 1.0, 1.0
 

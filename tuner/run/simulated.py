@@ -43,7 +43,7 @@ from linesmith.analyzer.model import (
 )
 from linesmith.analyzer.sharing.analysis import explain
 from linesmith.plugins.api import Recorder, Tell
-from linesmith.plugins.machines.steps import words_of
+from linesmith.plugins.machines.steps import shown, words_of
 from linesmith.plugins.recording.text import refuse_unnamed_objects, with_objects
 from linesmith.plugins.registry import benchmark, machine, recorder, snapshot_source
 from linesmith.tuner.replay.simulated import MeasuredRecord, RecordedMembers, metrics_for, simulated_metrics
@@ -66,16 +66,6 @@ def product_of(built: Built, evidence: Evidence) -> Path:
         raise errors.PlanError(
             f"[record] elf = {evidence.elf!r} is not a product of the build; name one of {known}"
         ) from None
-
-
-def _guest_words(step: Step, built: Built) -> tuple[str, ...]:
-    """The words of a step with its environment and pinning, as a guest's busybox has them."""
-    words = words_of(step, built)
-    if step.cpus:
-        words = ("taskset", f"{sum(1 << cpu for cpu in step.cpus):x}", *words)
-    if step.environment:
-        words = ("env", *(f"{name}={value}" for name, value in step.environment), *words)
-    return words
 
 
 def order_of(built: Built, evidence: Evidence, folder: Path, seed: int, tell: Tell) -> Order:
@@ -130,8 +120,8 @@ def planned_order(built: Built, evidence: Evidence, steps: Sequence[Step], seed:
             overlay=evidence.overlay,
             words=evidence.words,
         )
-        words = [_guest_words(step, built) for step in steps]
-        command = words[0] if len(words) == 1 else ("sh", "-c", " && ".join(map(shlex.join, words)))
+        lines = [shown(step, words_of(step, built)) for step in steps]
+        command = tuple(shlex.split(lines[0])) if len(lines) == 1 else ("sh", "-c", " && ".join(lines))
         return replace(order, command=command, guest=guest, log=folder / "console.log")
     loud = [step for step in steps if not step.silent]
     if len(loud) != 1:
