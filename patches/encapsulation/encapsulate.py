@@ -10,20 +10,17 @@ from pathlib import Path
 
 from linesmith.analyzer.base.errors import EditRefused, NothingToSuggest, VerificationFailed
 from linesmith.analyzer.base.text import paragraph
-from linesmith.analyzer.model import ConfigurationCheck, FileChange, PatchSeries, Refusal, RefusalCode, SeriesStep
+from linesmith.analyzer.model import ConfigurationCheck, PatchSeries, Refusal, RefusalCode, SeriesStep
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.encapsulation.member import (
     DeclaredMember,
     Form,
     MemberAccessor,
+    declared_member,
     definition,
-    find_member,
-    is_apart,
-    of_other_program,
-    plain_calls,
     position_behind,
 )
-from linesmith.patches.encapsulation.rules import UNSERVED, MemberRole, Predicate, calling, predicates_of, replacing
+from linesmith.patches.encapsulation.rules import UNSERVED, MemberRole, replacing
 from linesmith.patches.encapsulation.survey import (
     Survey,
     UsePlace,
@@ -35,13 +32,20 @@ from linesmith.patches.encapsulation.survey import (
     leftovers,
     measuring,
     parameter_for,
-    renewed,
     surveyed,
 )
 from linesmith.patches.matrix.choice import CheckedChange
 from linesmith.patches.matrix.evidence import paragraphs, summary
 from linesmith.patches.source.records import records_named
-from linesmith.patches.treewide.mentions import mentions_in, mentions_of, typedefs_in_tree, unread_files
+from linesmith.patches.treewide.mentions import (
+    declared_with,
+    mentions_in,
+    mentions_of,
+    of_other_program,
+    other_programs,
+    typedefs_in_tree,
+    unread_files,
+)
 from linesmith.patches.treewide.series import (
     broken,
     from_first_to_last,
@@ -76,56 +80,37 @@ def encapsulate(record: str, member: str, accessor: str, tree: Path, progress: P
     """
     with tree_image(tree) as image:
         mentions = mentions_of(image.tree, (member, accessor), progress)
-        declared, copies = find_member(image.tree, record, member, mentions[member])
+        outer, copies = declared_with(image.tree, record, member, mentions[member], progress)
+        declared = declared_member(outer, member)
+        apart = () if outer.file.startswith(other_programs(image.tree)) else other_programs(image.tree)
+        near, used = ([one for one in mentions[word] if not one.file.startswith(apart)] for word in (member, accessor))
         # Variables in functions may be called like the accessor, functions may not.
-        used = (one for one in mentions[accessor] if not is_apart(one, declared))
         taken = next((one for one in used if is_called(image.read(one.file), one, accessor)), None)
         if taken is not None:
             reason = f"{accessor} is a name already"
             raise EditRefused(Refusal(RefusalCode.NAME_TAKEN, taken.place, reason, "give another with --accessor"))
-        macros = measuring(image.tree, declared, mentions[member])
+        macros = measuring(image.tree, declared, near)
         work = Work(declared, image, progress, typedefs_in_tree(image.tree, declared.record), macros)
         foreign = {copy.file for copy in copies}
-        near = [one.file for one in mentions[member] if one.file not in foreign and not is_apart(one, declared)]
         others = (*map(of_other_program, copies), *unread_files(image.tree))
-        return _encapsulated(work, accessor, surveyed(work, near), others)
+        survey = surveyed(work, [one.file for one in near if one.file not in foreign])
+        return _encapsulated(work, accessor, survey, others)
 
 
 def _encapsulated(work: Work, name: str, survey: Survey, others: Sequence[Refusal]) -> Encapsulated:
-    first, first_rules = _predicates_called(work, survey)
-    for step in first:
-        survey = renewed(work, survey, [change.file for change in step.changes])
     accessor = _accessor(work.declared, name, survey.own)
     rules = replacing(work.target(unique=survey.is_unique), name, accessor.form, all_uses(survey.own))
     files = sorted({place.file for place in survey.own})
     failed = _applied(work, rules, survey, files)
-    for file in files:
-        work.image.put(file, plain_calls(work.image.read(file), name))
     replaced = tuple(place for place in survey.own if not place.uses & set(UNSERVED[accessor.form]))
     now = (one for file in survey.sources for one in mentions_in(file, work.image.read(file), work.declared.name))
     left = leftovers(work.declared, survey, accessor, {(one.file, one.macro) for one in now if one.macro})
     refusals = (*left, *failed, *_missed(work, survey, replaced), *others)
     _define(work, accessor)
     text_of_step = _accessor_message(work.declared, accessor, replaced, refusals, work.image.tree)
-    series = PatchSeries((*first, SeriesStep(text_of_step, work.image.commit())), refusals=refusals)
-    head = f"// Hides {work.declared.name} of {work.declared.title}. To be run by:\n{_RUN}"
-    script = "\n".join((head, *(f"{one.rstrip()}\n" for one in (*first_rules, rules.text))))
+    series = PatchSeries((SeriesStep(text_of_step, work.image.commit()),), refusals=refusals)
+    script = f"// Hides {work.declared.name} of {work.declared.title}. To be run by:\n{_RUN}\n{rules.text.rstrip()}\n"
     return Encapsulated(work.declared, accessor, replaced, script, series)
-
-
-def _predicates_called(work: Work, survey: Survey) -> tuple[list[SeriesStep], list[str]]:
-    """The step that calls the functions which others spell out, and its rules, where there is something to do."""
-    predicates = tuple(predicates_of(work.declared))
-    files = {place.file for place in survey.own}
-    likely = {file for file in files if any(one.may_be_spelt_out(survey.sources[file]) for one in predicates)}
-    if not likely:
-        return [], []
-    rules = calling(work.target(unique=survey.is_unique), predicates)
-    _applied(work, rules, survey, likely)
-    changes = work.image.commit()
-    if not changes:
-        return [], []
-    return [SeriesStep(_predicates_message(work.declared, predicates, changes, work.image.tree), changes)], [rules.text]
 
 
 def _accessor(declared: DeclaredMember, name: str, own: Sequence[UsePlace]) -> MemberAccessor:
@@ -168,7 +153,6 @@ def _define(work: Work, accessor: MemberAccessor) -> None:
 
 # The messages of the steps, and the semantic patch as a file that a person can run.
 
-_LISTED = 3
 _RUN = """\
 // spatch --sp-file RULES --in-place --recursive-includes
 //   --include-headers-for-types --disable-worth-trying-opt -I include FILES
@@ -183,20 +167,6 @@ _STAYS = {
     RefusalCode.NOT_PARSED: "in code that was not parsed",
     RefusalCode.OTHER_PROGRAM: "in a program of its own",
 }
-
-
-def _predicates_message(
-    declared: DeclaredMember, predicates: Sequence[Predicate], changes: Sequence[FileChange], tree: Path
-) -> str:
-    """The message of the step that calls functions whose expressions others spell out."""
-    after = b"".join(change.after or b"" for change in changes)
-    names = [f"{one.name}()" for one in predicates if one.name.encode() in after]
-    listed = ", ".join(names[:_LISTED])
-    text = (
-        f"Some users of {declared.name} of {declared.title} spell out what {listed} "
-        f"return{'s' * (len(names) == 1)}. Call {'it' if len(names) == 1 else 'them'} instead. No functional change."
-    )
-    return message(tree, declared.file, f"use {listed}", (text,))
 
 
 def _accessor_message(

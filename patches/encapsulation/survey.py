@@ -12,7 +12,7 @@ from pathlib import Path
 
 from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.build.preparation import Progress
-from linesmith.patches.encapsulation.member import DeclaredMember, Form, MemberAccessor, Shape, is_apart
+from linesmith.patches.encapsulation.member import DeclaredMember, Form, MemberAccessor, Shape
 from linesmith.patches.encapsulation.rules import UNSERVED, MemberRole, Target, census
 from linesmith.patches.treewide.mentions import Mention, mentions_in, read_source, source_files
 from linesmith.patches.treewide.series import TreeImage
@@ -165,16 +165,6 @@ def surveyed(work: Work, files: Iterable[str]) -> Survey:
     return Survey(mentions, _by_place(places), sources, depths, unique)
 
 
-def renewed(work: Work, survey: Survey, changed: Collection[str]) -> Survey:
-    """The survey after a change of some files."""
-    sources, mentions, only = _mentioned(work, survey.sources)
-    unique = only and survey.is_unique
-    places = [one for one in survey.places.values() if one.file not in changed]
-    for depth in Types:
-        places += _counted(work, [file for file in changed if survey.depths.get(file) is depth], depth, unique=unique)
-    return Survey(mentions, _by_place(places), sources, survey.depths, unique)
-
-
 def _mentioned(work: Work, files: Iterable[str]) -> tuple[dict[str, bytes], tuple[Mention, ...], bool]:
     """The sources, the places of the name in them, and whether none of these may declare something else."""
     sources = {file: work.image.read(file) for file in files}
@@ -243,7 +233,7 @@ def measuring(tree: Path, declared: DeclaredMember, mentions: Iterable[Mention])
     if declared.shape is not Shape.ARRAY:
         return ()
     near: set[bytes] = set()
-    for file, group in groupby((one for one in mentions if not is_apart(one, declared)), key=lambda one: one.file):
+    for file, group in groupby(mentions, key=lambda one: one.file):
         source = read_source(tree / file)
         near.update(name for one in group for name in _CALLED.findall(_statement(source, one)))
     if not near:

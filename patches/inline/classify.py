@@ -43,7 +43,6 @@ from linesmith.patches.treewide.syntax import (
 )
 
 _NULL_SAYS = "record what it says in another member first, or take the test away where the pointer is always set"
-_EFFECTS = ("call_expression", "assignment_expression", "update_expression")
 _COMPARISONS = frozenset(("==", "!=", "<", ">", "<=", ">="))
 _TESTING = ("IS_ERR", "IS_ERR_OR_NULL", "PTR_ERR", "unlikely", "likely", "WARN_ON", "WARN_ON_ONCE", "BUG_ON")
 
@@ -174,7 +173,7 @@ def _allocated(access: _PointerAccess, call: tree_sitter.Node, allocator: Alloca
 
 
 def _is_one_object(access: _PointerAccess, passed: tuple[tree_sitter.Node, ...], allocator: Allocator) -> bool:
-    needed = (allocator.size, allocator.count, allocator.cache, allocator.source, allocator.object)
+    needed = (allocator.size, allocator.count, allocator.cache, allocator.object)
     if max((one for one in needed if one is not None), default=0) >= len(passed):
         return False
     own, targets = access.spelled, ["".join(target.split()) for target in access.targets]
@@ -202,7 +201,7 @@ def _passed(access: _PointerAccess, whole: tree_sitter.Node, above: tree_sitter.
         return access.standing(RefusalCode.LARGER, "container_of() shows that the object is part of a larger one")
     if RELEASES.get(name) == index and call.parent is not None and call.parent.type == "expression_statement":
         cache = text(arguments(call)[0]) if name == "kmem_cache_free" else ""
-        return replace(access.use, role=Role.RELEASE, callee=name, cache=cache, sole=_may_go(access, call.parent))
+        return replace(access.use, role=Role.RELEASE, callee=name, cache=cache)
     if name in _TESTING:
         return _tested(access, call)
     return replace(access.use, role=Role.VALUE, callee=name)
@@ -322,14 +321,3 @@ def _frees_or_forgets(access: _PointerAccess, statement: tree_sitter.Node) -> bo
         return at is not None and at < len(passed) and access.same(passed[at])
     left, right = expression.child_by_field_name("left"), expression.child_by_field_name("right")
     return expression.type == "assignment_expression" and access.same(left) and text(right) in NULL
-
-
-def _may_go(access: _PointerAccess, statement: tree_sitter.Node) -> bool:
-    """Whether the statement is all that an ``if`` does, whose condition does nothing and is no test of the pointer."""
-    guard = statement.parent
-    if guard is None or guard.type != "if_statement":
-        return False
-    condition = guard.child_by_field_name("condition")
-    if condition is None or guard.child_by_field_name("alternative") or access.same(_positive(condition)):
-        return False
-    return not any(any(inside(condition, kind)) for kind in _EFFECTS)

@@ -17,14 +17,8 @@ from linesmith.analyzer.model import CompiledSize, ConfigurationCheck, PatchSeri
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.inline.classify import use_at
 from linesmith.patches.inline.find import PointerUses
-from linesmith.patches.inline.pointer import (
-    PointerMember,
-    pointer_member,
-    with_object,
-    without_emptied,
-    without_unused_labels,
-)
-from linesmith.patches.inline.study import Study, in_order, moved_ahead, study
+from linesmith.patches.inline.pointer import PointerMember, pointer_member, with_object, without_emptied
+from linesmith.patches.inline.study import Study, study
 from linesmith.patches.inline.uses import RELEASES, Role
 from linesmith.patches.matrix.choice import CheckedChange
 from linesmith.patches.matrix.evidence import paragraphs, summary, unchecked
@@ -71,32 +65,17 @@ def inlined(record: str, member: str, tree: Path, progress: Progress) -> Inlined
         known = study(record, member, image, progress)
         if known.standing:
             return Inlined(known, PatchSeries(()))
-        steps = _ordered(known, image)
         step, missed = _replaced(known, image, progress)
-        return Inlined(known, PatchSeries((*steps, step), refusals=known.sites), missed)
-
-
-def _ordered(known: Study, image: TreeImage) -> tuple[SeriesStep, ...]:
-    """The step that declares the object's type in front of the record, where it is not."""
-    outer, target = known.pointer.outer, known.target
-    if in_order(known.pointer, target, image):
-        return ()
-    for file, content in moved_ahead(known.pointer, target).items():
-        image.put(file, content)
-    subject = f"declare {target.record.title} before {outer.record.title}"
-    text = f"A member of {outer.record.title} is to have this type, which must be complete there. No functional change."
-    return (SeriesStep(message(image.tree, outer.file, subject, (text,)), image.commit()),)
+        return Inlined(known, PatchSeries((step,), refusals=known.sites), missed)
 
 
 def _replaced(known: Study, image: TreeImage, progress: Progress) -> tuple[SeriesStep, tuple[Refusal, ...]]:
     """The step that takes the pointer away, and the places where it is still used as one."""
     outer = known.pointer.outer
-    files = tuple(dict.fromkeys((*known.uses.files, *known.caches.files)))
-    before = {file: image.read(file) for file in files}
+    files = known.uses.files
     done = spatch(SemanticPatch(known.rules), image, files, progress)
     for file in files:
-        tidy = without_emptied(before[file], image.read(file))
-        image.put(file, without_unused_labels(before[file], tidy))
+        image.put(file, without_emptied(image.original(file), image.read(file)))
     # The record stands at another place of its file now.
     source = image.read(outer.file)
     number = [one.opening for one in records_named(outer.source, outer.record.name)].index(outer.record.opening)
@@ -108,7 +87,7 @@ def _replaced(known: Study, image: TreeImage, progress: Progress) -> tuple[Serie
 
 def _inline_message(known: Study, tree: Path) -> str:
     """The message of the step that makes the object a member."""
-    outer, caches = known.pointer.outer, known.caches
+    outer = known.pointer.outer
     title = outer.record.title
     where = ", at the beginning of a cache line so that what uses it does not disturb the other members"
     own = (
@@ -118,9 +97,8 @@ def _inline_message(known: Study, tree: Path) -> str:
     counts = Counter(use.role for use in known.uses.places)
     done = f"{counts[Role.MEMBER] + counts[Role.VALUE] + counts[Role.OBJECT]} uses changed"
     gone = f"{counts[Role.ALLOCATION]} allocation(s) and {counts[Role.RELEASE]} release(s) gone"
-    cache = f", with the slab cache {', '.join(caches.gone)}" if caches.gone else ""
     subject = f"make {known.pointer.name} a member of {title}"
-    return message(tree, outer.file, subject, (own, f"Made with Coccinelle: {done}, {gone}{cache}."))
+    return message(tree, outer.file, subject, (own, f"Made with Coccinelle: {done}, {gone}."))
 
 
 # Uses of the pointer that are still there when the semantic patch has run.

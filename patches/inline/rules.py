@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from linesmith.patches.inline.pointer import PointerMember
-from linesmith.patches.inline.uses import ALLOCATORS, CACHE_CREATORS, PointerUse, Role
+from linesmith.patches.inline.uses import PointerUse, Role
 from linesmith.patches.treewide.mentions import any_of, metavariable, pointer_variable, typedef_lines
 
 
@@ -41,17 +41,14 @@ class _Metavariables:
         return head + "\n(\n" + "\n|\n".join(lines(way) for way in ways) + "\n)\n"
 
 
-def semantic_patch(pointer: PointerMember, uses: Sequence[PointerUse], caches: Sequence[str], *, typed: bool) -> str:
-    """The rules for the ``uses``, in the order in which they must be applied; the slab ``caches`` go.
-
-    ``typed`` asks for the holder's type.
-    """
+def semantic_patch(pointer: PointerMember, uses: Sequence[PointerUse], *, typed: bool) -> str:
+    """The rules for the ``uses``, in the order in which they must be applied; ``typed`` asks for the holder's type."""
     names = _Metavariables(pointer, typed)
     roles = {use.role for use in uses}
-    made = {_kind(use) for use in uses if use.role is Role.ALLOCATION}
-    parts = [*_allocations(names, uses), *_checks(names, roles), *_releases(names, uses)]
-    parts += [*_caches(caches), *_values(names, roles, made)]
-    return "\n".join(parts)
+    made = [use for use in uses if use.role is Role.ALLOCATION]
+    cleared = any(use.clears for use in made)
+    rules = (*_allocations(names, made), *_checks(names, roles), *_releases(names, uses))
+    return "\n".join((*rules, *_values(names, roles, cleared=cleared)))
 
 
 def _called(functions: Sequence[str], rest: str) -> str:
@@ -59,26 +56,11 @@ def _called(functions: Sequence[str], rest: str) -> str:
     return f"\\({choice}\\)({rest})" if len(functions) > 1 else f"{choice}({rest})"
 
 
-def _kind(use: PointerUse) -> tuple[bool, bool]:
-    """Whether the bytes of a new object are zero, and whether they are those of another object."""
-    return use.clears, ALLOCATORS[use.callee].source is not None
-
-
-def _allocations(names: _Metavariables, uses: Sequence[PointerUse]) -> Iterator[str]:
-    made = [use for use in uses if use.role is Role.ALLOCATION]
+def _allocations(names: _Metavariables, made: Sequence[PointerUse]) -> Iterator[str]:
     cleared = {use.callee for use in made if use.clears}
-    for clears in (False, True):
-        calls = sorted({use.callee for use in made if (use.callee in cleared, _kind(use)[1]) == (clears, False)})
+    for clears, calls in ((False, {use.callee for use in made} - cleared), (True, cleared)):
         if calls:
-            yield from _fresh(names, _called(calls, "..."), clears=clears)
-    for call in sorted({use.callee for use in made if _kind(use)[1]}):
-        yield _copied(names, call)
-
-
-def _copied(names: _Metavariables, call: str) -> str:
-    other = names.word("other")
-    edit = f"{call}({'..., ' if ALLOCATORS[call].source else ''}{other}, ...);"
-    return names.rule(f"copied_by_{call}", lambda way: f"- {way} = {edit}\n+ {way} = *{other};", f"expression {other};")
+            yield from _fresh(names, _called(sorted(calls), "..."), clears=clears)
 
 
 def _fresh(names: _Metavariables, call: str, *, clears: bool) -> Iterator[str]:
@@ -113,7 +95,6 @@ def _checks(names: _Metavariables, roles: Collection[Role]) -> Iterator[str]:
 
 def _releases(names: _Metavariables, uses: Sequence[PointerUse]) -> Iterator[str]:
     calls = sorted({use.callee for use in uses if use.role is Role.RELEASE})
-    other = names.word("other")
 
     def release(way: str) -> str:
         return f"{_called(calls, f'..., {way}')};"
@@ -125,50 +106,27 @@ def _releases(names: _Metavariables, uses: Sequence[PointerUse]) -> Iterator[str
 
     if any(use.role is Role.RELEASE_CHECK for use in uses):
         yield names.rule("released_if_any", guarded)
-    if any(use.role is Role.RELEASE and use.sole for use in uses):
-        yield names.rule(
-            "released_under_a_condition", lambda way: f"- if ({other}) {release(way)}", f"expression {other};"
-        )
     if calls:
         yield names.rule("released", lambda way: f"- {release(way)}")
     if any(use.role is Role.CLEARED for use in uses):
         yield names.rule("forgotten", lambda way: f"- {way} = NULL;")
 
 
-def _caches(caches: Sequence[str]) -> Iterator[str]:
-    creators = _called(CACHE_CREATORS, "...")
-    for number, cache in enumerate(caches, start=1):
-        suffix = str(number) if len(caches) > 1 else ""
-        yield f"@ cache_created{suffix} @\n@@\n- {cache} = {creators};\n"
-        yield f"@ cache_checked{suffix} @\nstatement branch;\n@@\n- if ({cache} == NULL) branch\n"
-        yield f"@ cache_destroyed{suffix} @\n@@\n- kmem_cache_destroy({cache});\n"
-        yield f"@ cache_declared{suffix} @\n@@\n- static struct kmem_cache *{cache};\n"
+def _values(names: _Metavariables, roles: Collection[Role], *, cleared: bool) -> Iterator[str]:
+    """The object or its address in place of the pointer; ``cleared`` tells that an earlier rule has put memset() in."""
+    place, member = names.word("place"), names.word("member")
 
+    def unchanged(way: str) -> str:
+        ways = [f"{way}@{place}->{member}", f"*{way}@{place}"]
+        ways += [f"&{way}@{place}", f"sizeof({way}@{place})"] if cleared else []
+        return "\n|\n".join(f" {one}" for one in ways)
 
-def _values(names: _Metavariables, roles: Collection[Role], made: Collection[tuple[bool, bool]]) -> Iterator[str]:
-    """The object or its address in place of the pointer."""
-    member = names.word("member")
     if Role.VALUE in roles:
-        yield from _addresses(names, made)
+        yield names.rule("kept", unchanged, f"identifier {member};", f"position {place};")
+        yield names.rule("value", lambda way: f"- {way}@{place}\n+ &{way}", f"position {place} != kept.{place};")
     if Role.OBJECT in roles:
         yield names.rule("object_itself", lambda way: f"- *{way}\n+ {way}")
     if Role.MEMBER in roles:
         yield names.rule(
             "member_of_object", lambda way: f"- {way}->{member}\n+ {way}.{member}", f"identifier {member};"
         )
-
-
-def _addresses(names: _Metavariables, made: Collection[tuple[bool, bool]]) -> Iterator[str]:
-    """The address in place of the pointer, but for what later rules change and what earlier ones have put there."""
-    place, member, other = names.word("place"), names.word("member"), names.word("other")
-    copies = any(copies for _, copies in made)
-
-    def unchanged(way: str) -> str:
-        ways = [f"{way}@{place}->{member}", f"*{way}@{place}"]
-        ways += [f"&{way}@{place}", f"sizeof({way}@{place})"] if (True, False) in made else []
-        ways += [f"{way}@{place} = {other}"] if copies else []
-        return "\n|\n".join(f" {one}" for one in ways)
-
-    copied = (f"expression {other};",) if copies else ()
-    yield names.rule("kept", unchanged, f"identifier {member};", *copied, f"position {place};")
-    yield names.rule("value", lambda way: f"- {way}@{place}\n+ &{way}", f"position {place} != kept.{place};")

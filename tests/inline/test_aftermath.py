@@ -43,15 +43,6 @@ def test_objects_that_are_freed_by_way_of_another_pointer(tmp_path: Path) -> Non
     assert [(one.code, one.place) for one in standing] == [(RefusalCode.FREED_ELSEWHERE, "area.c:47")]
 
 
-def test_a_member_of_records_that_are_not_aligned_is_not(tmp_path: Path) -> None:
-    (tmp_path / "area.c").write_text(SOURCE.replace("malloc(sizeof(*area))", "calloc(1, sizeof(*area))"))
-    result = inlined("area", "lock", tmp_path, print)
-    assert b"\tstruct lock lock;\n" in (result.series.steps[0].changes[0].after or b"")
-    told = [str(one) for one in result.study.sites if one.code is RefusalCode.CACHE_ALIGNMENT]
-    reason = "area.c:28: area_copy() takes a struct area from calloc()"
-    assert told == [f"{reason}; take it from aligned_alloc() and align the member, which has been left out"]
-
-
 def test_an_object_that_nothing_is_seen_to_free(tmp_path: Path) -> None:
     (tmp_path / "area.c").write_text(SOURCE.replace("free(area->lock);", "lock_destroy(area->lock);"))
     standing = inlined("area", "lock", tmp_path, print).standing
