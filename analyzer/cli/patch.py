@@ -111,7 +111,6 @@ _style_given = options.gathered(
 @series_output.series_given
 @options.matrix_given
 @_style_given
-@click.option("--series", "in_steps", is_flag=True, help="Write one patch per move; each one compiles.")
 @click.option(
     "--scan/--no-scan", default=True, help="Scan the sources for code that relies on the member order (default)."
 )
@@ -136,7 +135,6 @@ def command(
     mailing: series_output.Mailing,
     checking: options.Checking,
     style: StyleOptions,
-    in_steps: bool,
     scan: bool,
     dry_run: bool,
 ) -> None:
@@ -151,7 +149,7 @@ def command(
     from linesmith.patches.source.tree import Tree
 
     sources = Tree(tree, build, cflags)
-    request = PatchRequest(mailing, checking, style, in_steps, scan, format_, basis.machine.cpus, deadline)
+    request = PatchRequest(mailing, checking, style, scan, format_, basis.machine.cpus, deadline)
     # What would be in the way at the end only: no place to write to, or a commit that is not there.
     if format_ == "json" and mailing.output is not None and mailing.output.is_folder:
         raise click.UsageError("--format json writes one file; name a file with -o, not a directory")
@@ -209,7 +207,6 @@ class PatchRequest:
     mailing: Mailing
     checking: Checking
     style: StyleOptions
-    in_steps: bool
     scan: bool
     format: str
     cpus: int
@@ -314,7 +311,7 @@ def deliver(choice: ChosenCandidate, tree: Tree, request: PatchRequest, scanned:
     from linesmith.analyzer.report import changes
     from linesmith.patches.edit.patch import confirm, patch_of
     from linesmith.patches.message.paragraphs import further_checks, is_worse
-    from linesmith.patches.series.files import stepwise, whole
+    from linesmith.patches.series.files import whole
 
     candidate = request.style.dressed(choice.candidate, choice.facts)
     with request.deadline.running():
@@ -326,8 +323,7 @@ def deliver(choice: ChosenCandidate, tree: Tree, request: PatchRequest, scanned:
     with request.deadline.running():
         patch = patch_of(candidate, choice.finding, tree, choice.number, confirmed, further, choice.profiled)
         patch = replace(patch, name=candidate_name(choice.candidate))
-        in_steps = request.in_steps
-        series = stepwise(candidate, patch, confirmed, tree, StepReporter()) if in_steps else whole(patch, confirmed)
+        series = whole(patch, confirmed)
         files = request.mailing.files(series, tree.root)
     if request.format == "json":
         output.deliver(changes.render_json(patch, files, checks), request.mailing.file)

@@ -136,13 +136,12 @@ class Candidate:
 class CommitMessage:
     """A commit message in parts, in the order in which they stand in it; each is wrapped, and empty ones are left out.
 
-    ``series`` says which patch of several it is. ``trouble`` is who meets on the line with the evidence, ``starts``
-    in how many places of an object members share a line, ``cost`` its size and memory. ``below`` is for reviewers: it
-    stands below the ``---`` of a mail and is no part of the commit.
+    ``trouble`` is who meets on the line with the evidence, ``starts`` in how many places of an object members share a
+    line, ``cost`` its size and memory. ``below`` is for reviewers: it stands below the ``---`` of a mail and is no part
+    of the commit.
     """
 
     subject: str
-    series: str = ""
     trouble: str = ""
     change: str = ""
     layout: str = ""

@@ -273,11 +273,9 @@ class SeriesStep:
 class PatchSeries:
     """Steps in the order in which they apply; the tree builds after each.
 
-    ``cover`` is the text of a cover letter, its first line the subject; empty where a single patch needs none.
     ``refusals`` are places that a person has to look at; ``notes`` are for who runs the command.
     """
 
     steps: tuple[SeriesStep, ...]
-    cover: str = ""
     refusals: tuple[Refusal, ...] = ()
     notes: tuple[str, ...] = ()

@@ -65,7 +65,6 @@ class Confirmed:
 
     original: Original
     change: FileChange
-    remarks: Remarks | None
     verification: Verification
     compiler: str
     commands: tuple[Command, ...]
@@ -82,7 +81,7 @@ def confirm(candidate: Candidate, tree: Tree, progress: Progress, remarks: Remar
         sources = edits(candidate, declared, tree.root, kernel=kernel, remarks=remarks)
         original = _original(declared, tree, candidate.before.unit, progress)
         progress(f"compiling {declared.place} as patched with {original.build.flags.compiler}")
-        return _first_confirmed(candidate, original, sources, remarks)
+        return _first_confirmed(candidate, original, sources)
 
 
 def as_it_is(type_: str, layout: Layout, tree: Tree, progress: Progress) -> Original:
@@ -148,9 +147,7 @@ def _original(declared: Declared, tree: Tree, unit: str | None, progress: Progre
     raise VerificationFailed(f"before any change, {failures[0]}{through}; {step}")
 
 
-def _first_confirmed(
-    candidate: Candidate, original: Original, sources: Sequence[bytes], remarks: Remarks | None
-) -> Confirmed:
+def _first_confirmed(candidate: Candidate, original: Original, sources: Sequence[bytes]) -> Confirmed:
     """The first of ``sources`` that the compiler confirms; what it says of the last one is raised."""
     declared, build = original.declared, original.build
     before = locate(candidate, original.compiled.layouts)
@@ -165,7 +162,7 @@ def _first_confirmed(
         change = FileChange(declared.file, declared.source, source)
         version = compiler_version(build.flags.compiler).partition("\n")[0]
         commands = (*build.commands, original.compiled.command, patched.command)
-        return Confirmed(original, change, remarks, verification, version, commands)
+        return Confirmed(original, change, verification, version, commands)
     raise failure
 
 
@@ -234,7 +231,7 @@ def file_text(patch: Patch) -> bytes:
     """The patch as one file for ``git apply`` and ``patch -p1``: message, diffstat, diff."""
     diff = patch.diff.encode("utf-8", "surrogateescape")
     below = f"{patch.message.below}\n\n" if patch.message.below else ""
-    head = f"{patch.message}---\n{below}{visible(diffstat([(patch.file, diff)]))}\n"
+    head = f"{patch.message}---\n{below}{visible(diffstat(diff))}\n"
     return head.encode("utf-8", "surrogateescape") + diff
 
 

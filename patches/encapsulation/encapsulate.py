@@ -48,7 +48,6 @@ from linesmith.patches.treewide.mentions import (
 )
 from linesmith.patches.treewide.series import (
     broken,
-    from_first_to_last,
     message,
     never_compiled,
     tree_image,
@@ -194,8 +193,8 @@ def _accessor_message(
 
 
 def change_of(made: Encapsulated) -> CheckedChange:
-    """All that the series changes, from the tree to its last step; the units in it are compiled first."""
-    files = from_first_to_last(made.series)
+    """All that the patch changes; the units in it are compiled first."""
+    files = made.series.steps[-1].changes
     units = tuple(one.file for one in files if one.file.endswith(".c"))
     return CheckedChange(files, file=made.declared.file, title=made.declared.title, prefer=units)
 

@@ -28,7 +28,6 @@ from linesmith.patches.treewide.mentions import mentions_in
 from linesmith.patches.treewide.series import (
     TreeImage,
     broken,
-    from_first_to_last,
     message,
     never_compiled,
     tree_image,
@@ -145,8 +144,8 @@ _MANY = 1000
 
 
 def change_of(inlined: Inlined) -> CheckedChange:
-    """All that the series changes, from the tree to its last step."""
-    files = from_first_to_last(inlined.series)
+    """All that the patch changes."""
+    files = inlined.series.steps[-1].changes
     outer = inlined.study.pointer.outer
     others = (inlined.study.target.record.name,)
     unit = next((one.file for one in files if one.file.endswith(".c")), None)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from linesmith.analyzer.base.child import Command, environment, run, run_apart
 from linesmith.analyzer.base.errors import CommandTimedOut, LinesmithError, ToolMissing, TreeError
-from linesmith.analyzer.model import PatchSeries, SeriesStep
+from linesmith.analyzer.model import SeriesStep
 from linesmith.patches.build.confinement import Confinement
 from linesmith.patches.build.overlay import scratch
 from linesmith.patches.edit.unified import files_diff
@@ -38,7 +38,7 @@ _UNKNOWN = ("unknown", "unknown@localhost")
 _ATTRIBUTES = "* -text -filter -ident\n*.c diff=cpp\n*.h diff=cpp\n"
 _FORMAT = (
     "format-patch", "-q", "--zero-commit", "--no-signature", "--abbrev=12", "--no-renames", "--stat=72", "--summary",
-    "--cover-from-description=subject", "-o", "../mails",
+    "-o", "../mails",
 )  # fmt: skip
 
 
@@ -144,30 +144,30 @@ class _Scratch:
             raise TreeError(f"git {arguments[0]} failed in {self.work}: {ended.output.strip() or ended.status}")
 
 
-def mails(series: PatchSeries, known: Repository, recipients: Recipients) -> tuple[PatchFile, ...]:
+def mails(steps: Sequence[SeriesStep], known: Repository, recipients: Recipients) -> tuple[PatchFile, ...]:
     """The files of ``git format-patch``, with the commit of ``known`` that they are based on.
 
     Raises ``TreeError`` when git fails.
     """
     with scratch("linesmith-series-") as folder:
         work = _Scratch(folder, author(known))
-        _begin(work, series, known)
+        _begin(work, steps, known)
         # The commit that is checked out, where it has the files that change as the tree has them.
-        files = {change.file for step in series.steps for change in step.changes if change.before is not None}
+        files = {change.file for step in steps for change in step.changes if change.before is not None}
         based = known.head if all(known.holds(file, work.work / file) for file in files) else ""
-        for step in series.steps:
+        for step in steps:
             for change in step.changes:
                 _put(work, known, change.file, change.after)
             _commit(work, step.message)
         addressed = (*(f"--to={one}" for one in recipients.to), *(f"--cc={one}" for one in recipients.copies))
-        work.git(*_FORMAT, *addressed, *(["--cover-letter"] if series.cover else []), "base..series")
+        work.git(*_FORMAT, *addressed, "base..series")
         found = []
-        below = [*([""] if series.cover else []), *(step.below for step in series.steps)]
         for number, path in enumerate(sorted((work.root / "mails").iterdir())):
             # The first file says what it is based on, as ``git format-patch --base`` writes it.
             base = f"\nbase-commit: {based}\n" if based and not number else ""
             text = path.read_bytes().rstrip(b"\n") + b"\n" + base.encode()
-            note = b"\n---\n" + (f"{below[number]}\n\n" if below[number] else "").encode("utf-8", "surrogateescape")
+            below = f"{steps[number].below}\n\n" if steps[number].below else ""
+            note = b"\n---\n" + below.encode("utf-8", "surrogateescape")
             found.append(PatchFile(path.name, text.replace(b"\n---\n", note, 1)))
         return tuple(found)
 
@@ -178,19 +178,17 @@ def author(known: Repository) -> tuple[str, str]:
     return (found[1], found[2]) if found else _UNKNOWN
 
 
-def _begin(scratch: _Scratch, series: PatchSeries, known: Repository) -> None:
+def _begin(scratch: _Scratch, steps: Sequence[SeriesStep], known: Repository) -> None:
     """The repository with the files as they are."""
     scratch.work.mkdir()
     scratch.git("init", "-q", "--template=", "--initial-branch=series")
     (scratch.work / ".git" / "info").mkdir()
     (scratch.work / ".git" / "info" / "attributes").write_text(_ATTRIBUTES, encoding="utf-8")
-    first = {change.file: change.before for step in reversed(series.steps) for change in step.changes}
+    first = {change.file: change.before for step in reversed(steps) for change in step.changes}
     for file, content in first.items():
         _put(scratch, known, file, content)
     _commit(scratch, "The tree as it is\n")
     scratch.git("tag", "base")
-    if series.cover:
-        scratch.git("config", "branch.series.description", series.cover)
 
 
 def _put(scratch: _Scratch, known: Repository, file: str, content: bytes | None) -> None:

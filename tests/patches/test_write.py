@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
@@ -334,8 +335,9 @@ def test_what_gets_no_draft(tmp_path: Path) -> None:
         draft(proposal(), Tree(write_files(tmp_path, {"include/uapi/linux/cache.h": HEADER})))
 
 
-def test_a_draft_runs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_draft_runs_nothing_but_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tree = write_files(tmp_path, FILES)
+    (tmp_path / "git").symlink_to(shutil.which("git") or "git")
     monkeypatch.setenv("PATH", str(tmp_path))
     assert draft(proposal(), Tree(tree)).diff.count(b"\n+\t") == 1
 
