@@ -22,7 +22,7 @@ from linesmith.analyzer.model import (
     RefusalCode,
     SourceFact,
 )
-from linesmith.patches.edit.insertions import AddedText, asserted, marked, spelt, with_padding, word
+from linesmith.patches.edit.insertions import AddedText, marked, spelt, with_padding, word
 from linesmith.patches.edit.moves import check_bit_fields, check_order, moved, swapped
 from linesmith.patches.source.atoms import AtomKind, MemberScope
 from linesmith.patches.source.body import Body, Remarks, all_members, parsed, remarked
@@ -91,7 +91,7 @@ def _made(body: Body, move: Move, spelling: AddedText) -> Body:
     if move.kind is MoveKind.PAD:
         return with_padding(body, move, spelling)
     if move.kind is MoveKind.GROUP:
-        return asserted(marked(body, move, spelling), move)
+        return marked(body, move, spelling)
     if move.kind is MoveKind.SWAP and move.partner is not None:
         body = swapped(body, move.member, move.partner)
     elif move.kind is not MoveKind.ALIGN:

@@ -8,16 +8,16 @@ others in the source, it is put in the words of the source.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Layout, Move, MoveKind, RefusalCode
 from linesmith.patches.edit.moves import before, split
-from linesmith.patches.source.atoms import Atom, AtomKind, MemberScope
+from linesmith.patches.source.atoms import AtomKind
 from linesmith.patches.source.body import Body, indentation
 from linesmith.patches.source.macros import written_name
-from linesmith.patches.source.pieces import SourcePiece, SourceText, find
+from linesmith.patches.source.pieces import SourcePiece, find
 from linesmith.patches.source.tree import source_bytes
 
 _CACHE_HEADER = "include/linux/cache.h"
@@ -28,8 +28,6 @@ _MARKERS = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+__cacheline_group_begin\(", r
 _PLAIN_ATTRIBUTE = "__attribute__((aligned({})))"
 
 
-_IF = re.compile(rb"^[ \t]*#[ \t]*if[^\n]*\n(?:(?<=\\\n)[^\n]*\n)*", re.MULTILINE)
-_SHUFFLED = b"__randomize_layout"
 _EDGES = ("begin", "end")
 
 
@@ -104,52 +102,6 @@ def marked(body: Body, move: Move, spelling: AddedText) -> Body:
     _check_adjacent(body, cut[first : last + 1], move.members)
     begin, end = (_line(cut[first], f"__cacheline_group_{edge}({move.member});") for edge in _EDGES)
     return body.rewritten(inside, [*cut[:first], begin, *cut[first : last + 1], end, *cut[last + 1 :]])
-
-
-def asserted(body: Body, move: Move) -> Body:
-    """The file with assertions behind the record that the members of a marked group lie between the marks.
-
-    A group in the first arm of an ``#if`` is asserted within the same directive. Nothing is asserted of other members
-    that a configuration may leave out, of bit-fields, which have no offset, and where a compiler may shuffle all.
-    """
-    source, end = body.origin.source, body.record.closing
-    place = source.find(b"\n", source.find(b";", end)) + 1 or len(source)
-    if _SHUFFLED in source[body.record.start : body.record.opening] + source[end:place]:
-        return body
-    begin, stop = (f"__cacheline_group_{edge}__{move.member}" for edge in _EDGES)
-    directive = _directive(body, move.members)
-    inside = body.common(move.members)
-    plain = [name for atom in inside.atoms if atom.kind is AtomKind.DECLARATION for name in atom.names]
-    names = [name for name in move.members if name in plain] if directive is not None else []
-    title = body.record.title
-    pairs = (pair for name in names for pair in ((begin, name), (name, stop)))
-    rows = [
-        f"static_assert(offsetof({title}, {first}) <=\n\t      offsetof({title}, {second}));\n".encode()
-        for first, second in pairs
-    ]
-    if directive and rows:
-        rows = [directive, *rows, b"#endif\n"]
-    text = source[:place] + b"".join(rows) + source[place:]
-    return replace(body, origin=SourceText(text, body.origin.file))
-
-
-def _directive(body: Body, members: Sequence[str]) -> bytes | None:
-    """The ``#if`` line above the members, empty where there is none; ``None`` where it is not that alone."""
-    around = [atom for atom in _conditionals(body.outer) if all(name in atom.names for name in members)]
-    if not around:
-        return b""
-    arm = around[0].scopes[0]
-    found = _IF.search(body.origin.source, around[0].start, arm.start)
-    first = all(any(atom.declares(name) for atom in arm.atoms) for name in members)
-    return found[0] if found and first and len(around) == 1 else None
-
-
-def _conditionals(inside: MemberScope) -> Iterator[Atom]:
-    for atom in inside.atoms:
-        if atom.kind is AtomKind.CONDITIONAL:
-            yield atom
-        for deeper in atom.scopes:
-            yield from _conditionals(deeper)
 
 
 def _check_adjacent(body: Body, cut: Sequence[SourcePiece], members: Sequence[str]) -> None:

@@ -15,7 +15,7 @@ from linesmith.analyzer.base.text import shortened
 from linesmith.analyzer.model import Candidate, Move, RefusalCode
 from linesmith.patches.source.atoms import Atom, AtomKind, MemberScope
 from linesmith.patches.source.body import Body, apart, members
-from linesmith.patches.source.pieces import SourcePiece, find, fitted, heading_apart, without_gap
+from linesmith.patches.source.pieces import SourcePiece, find, heading_apart, without_gap
 
 _SHOWN = 4
 OTHER_CANDIDATE = "take another candidate with --candidate"
@@ -54,8 +54,7 @@ def swapped(body: Body, member: str, partner: str) -> Body:
     if first == second:
         raise _inseparable(body, cut[first], member, partner)
     _check_fences(body, cut[first], cut[second])
-    places = [_beside(cut, index, index + 1) for index in (first, second)]
-    cut[first], cut[second] = fitted(cut[second], *reversed(places)), fitted(cut[first], *places)
+    cut[first], cut[second] = cut[second], cut[first]
     return body.rewritten(inside, cut)
 
 
@@ -119,11 +118,9 @@ def _put(body: Body, member: str, after: str | None) -> Body:
     if after is not None and target == index:
         raise _inseparable(body, cut[index], member, after)
     _check_fences(body, cut[index], cut[target])
-    old = _beside(cut, index, index + 1)
     piece = cut[index]
     rest, gap = without_gap(cut, index)
     place = (target if after is None else target + 1) - (index < target)
-    piece = fitted(piece, old, _beside([*cut[:index], *cut[index + 1 :]], place, place))
     arrived = (piece, *gap) if after is None else (*gap, piece)
     return body.rewritten(inside, [*rest[:place], *arrived, *rest[place:]])
 
@@ -155,11 +152,6 @@ def _declaring(atom: Atom, member: str) -> MemberScope | None:
     """The only scope of ``atom`` that declares ``member``."""
     found = [one for one in atom.scopes if any(inner.declares(member) for inner in one.atoms)]
     return found[0] if len(found) == 1 else None
-
-
-def _beside(cut: Sequence[SourcePiece], start: int, end: int) -> tuple[SourcePiece | None, SourcePiece | None]:
-    """The pieces in front of ``start`` and from ``end`` on."""
-    return cut[start - 1] if start else None, cut[end] if end < len(cut) else None
 
 
 def _inseparable(body: Body, piece: SourcePiece, member: str, other: str) -> EditRefused:

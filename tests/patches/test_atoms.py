@@ -48,11 +48,6 @@ def test_lines_are_cut_into_atoms(case: TextCase) -> None:
     assert shown == [(line.partition("|")[0].rstrip(), line.partition("|")[2]) for line in case.lines]
 
 
-def test_a_part_that_holds_itself_ends() -> None:
-    source = b"struct s {\n" + 40 * b"\tstruct s;\n" + b"\tint c;\n};\n"
-    assert {one.inner for one in atoms_of(source)} == {("c",), ()}
-
-
 @text_rows(CASES / "declarations.txt")
 def test_records_are_found_by_their_name(source: str, expected: list[str]) -> None:
     text = f"{source}\n".encode()

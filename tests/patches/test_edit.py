@@ -26,7 +26,7 @@ from linesmith.patches.source.pieces import followed
 from linesmith.patches.source.records import records_named
 
 CASES = Path(__file__).with_name("cases")
-MOVES = [CASES / f"{name}.txt" for name in ("moves", "blocks", "columns", "remarks", "descriptions")]
+MOVES = [CASES / f"{name}.txt" for name in ("moves", "blocks", "remarks", "descriptions")]
 
 
 def moves_of(case: TextCase) -> list[Move]:
