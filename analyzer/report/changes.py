@@ -73,6 +73,7 @@ def inline_json(inlined: Inlined, files: Sequence[tuple[str, bytes]], unjudged: 
         "target": pointer.target,
         "place": pointer.place,
         "uses": [fields_of(use, "place", "role", "function") for use in study.uses.places],
+        "caches": study.caches.gone,
         "standing": inlined.standing,
         "sites": inlined.study.sites,
         "semantic_patch": study.rules,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from linesmith.analyzer.base.errors import EditRefused, NothingToSuggest, VerificationFailed
 from linesmith.analyzer.base.text import paragraph
-from linesmith.analyzer.model import ConfigurationCheck, PatchSeries, Refusal, RefusalCode, SeriesStep
+from linesmith.analyzer.model import ConfigurationCheck, FileChange, PatchSeries, Refusal, RefusalCode, SeriesStep
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.encapsulation.member import (
     DeclaredMember,
@@ -20,7 +20,7 @@ from linesmith.patches.encapsulation.member import (
     definition,
     position_behind,
 )
-from linesmith.patches.encapsulation.rules import UNSERVED, MemberRole, replacing
+from linesmith.patches.encapsulation.rules import UNSERVED, MemberRole, Predicate, calling, predicates_of, replacing
 from linesmith.patches.encapsulation.survey import (
     Survey,
     UsePlace,
@@ -32,6 +32,7 @@ from linesmith.patches.encapsulation.survey import (
     leftovers,
     measuring,
     parameter_for,
+    renewed,
     surveyed,
 )
 from linesmith.patches.matrix.choice import CheckedChange
@@ -48,6 +49,7 @@ from linesmith.patches.treewide.mentions import (
 )
 from linesmith.patches.treewide.series import (
     broken,
+    from_first_to_last,
     message,
     never_compiled,
     tree_image,
@@ -97,6 +99,9 @@ def encapsulate(record: str, member: str, accessor: str, tree: Path, progress: P
 
 
 def _encapsulated(work: Work, name: str, survey: Survey, others: Sequence[Refusal]) -> Encapsulated:
+    first, first_rules = _predicates_called(work, survey)
+    for step in first:
+        survey = renewed(work, survey, [change.file for change in step.changes])
     accessor = _accessor(work.declared, name, survey.own)
     rules = replacing(work.target(unique=survey.is_unique), name, accessor.form, all_uses(survey.own))
     files = sorted({place.file for place in survey.own})
@@ -107,9 +112,25 @@ def _encapsulated(work: Work, name: str, survey: Survey, others: Sequence[Refusa
     refusals = (*left, *failed, *_missed(work, survey, replaced), *others)
     _define(work, accessor)
     text_of_step = _accessor_message(work.declared, accessor, replaced, refusals, work.image.tree)
-    series = PatchSeries((SeriesStep(text_of_step, work.image.commit()),), refusals=refusals)
-    script = f"// Hides {work.declared.name} of {work.declared.title}. To be run by:\n{_RUN}\n{rules.text.rstrip()}\n"
+    series = PatchSeries((*first, SeriesStep(text_of_step, work.image.commit())), refusals=refusals)
+    head = f"// Hides {work.declared.name} of {work.declared.title}. To be run by:\n{_RUN}"
+    script = "\n".join((head, *(f"{one.rstrip()}\n" for one in (*first_rules, rules.text))))
     return Encapsulated(work.declared, accessor, replaced, script, series)
+
+
+def _predicates_called(work: Work, survey: Survey) -> tuple[list[SeriesStep], list[str]]:
+    """The step that calls the functions which others spell out, and its rules, where there is something to do."""
+    predicates = tuple(predicates_of(work.declared))
+    files = {place.file for place in survey.own}
+    likely = {file for file in files if any(one.may_be_spelt_out(survey.sources[file]) for one in predicates)}
+    if not likely:
+        return [], []
+    rules = calling(work.target(unique=survey.is_unique), predicates)
+    _applied(work, rules, survey, likely)
+    changes = work.image.commit()
+    if not changes:
+        return [], []
+    return [SeriesStep(_predicates_message(work.declared, predicates, changes, work.image.tree), changes)], [rules.text]
 
 
 def _accessor(declared: DeclaredMember, name: str, own: Sequence[UsePlace]) -> MemberAccessor:
@@ -152,6 +173,7 @@ def _define(work: Work, accessor: MemberAccessor) -> None:
 
 # The messages of the steps, and the semantic patch as a file that a person can run.
 
+_LISTED = 3
 _RUN = """\
 // spatch --sp-file RULES --in-place --recursive-includes
 //   --include-headers-for-types --disable-worth-trying-opt -I include FILES
@@ -166,6 +188,20 @@ _STAYS = {
     RefusalCode.NOT_PARSED: "in code that was not parsed",
     RefusalCode.OTHER_PROGRAM: "in a program of its own",
 }
+
+
+def _predicates_message(
+    declared: DeclaredMember, predicates: Sequence[Predicate], changes: Sequence[FileChange], tree: Path
+) -> str:
+    """The message of the step that calls functions whose expressions others spell out."""
+    after = b"".join(change.after or b"" for change in changes)
+    names = [f"{one.name}()" for one in predicates if one.name.encode() in after]
+    listed = ", ".join(names[:_LISTED])
+    text = (
+        f"Some users of {declared.name} of {declared.title} spell out what {listed} "
+        f"return{'s' * (len(names) == 1)}. Call {'it' if len(names) == 1 else 'them'} instead. No functional change."
+    )
+    return message(tree, declared.file, f"use {listed}", (text,))
 
 
 def _accessor_message(
@@ -194,7 +230,7 @@ def _accessor_message(
 
 def change_of(made: Encapsulated) -> CheckedChange:
     """All that the patch changes; the units in it are compiled first."""
-    files = made.series.steps[-1].changes
+    files = from_first_to_last(made.series)
     units = tuple(one.file for one in files if one.file.endswith(".c"))
     return CheckedChange(files, file=made.declared.file, title=made.declared.title, prefer=units)
 

@@ -20,6 +20,7 @@ _BRACE = re.compile(rb"[{}]")
 # How far ahead of a brace `extern "C"` stands at most; strings are blanked.
 _NEAR = 200
 _BLANKS = re.compile(r"\s+")
+_COMMENT_BELOW = re.compile(rb"(?:[ \t]+(?:/\*(?:[^*]|\*(?!/))*\*/|//[^\n]*)[ \t]*\r?\n)+(?=[ \t]*(?:\r?\n|\Z))")
 
 
 class Shape(StrEnum):
@@ -108,14 +109,20 @@ def _type_text(text: bytes, declarator: tree_sitter.Node) -> str:
 
 
 def position_behind(source: bytes, record: RecordSpan) -> int:
-    """The offset behind the line on which the outermost declaration around the record ends."""
+    """The offset behind the line on which the outermost declaration around the record ends.
+
+    A comment right below it that is indented, with an empty line behind, belongs to it.
+    """
     code = without_directives(without_comments(source))
     end = record.closing
     opening = _opening_around(code, record.start)
     while opening is not None:
         end = closing(code, opening) or end
         opening = _opening_around(code, opening)
-    return source.find(b"\n", code.find(b";", end)) + 1 or len(source)
+    line_end = source.find(b"\n", code.find(b";", end)) + 1 or len(source)
+    start = source.rfind(b"\n", 0, line_end - 1) + 1
+    comment = None if source[start : start + 1].isspace() else _COMMENT_BELOW.match(source, line_end)
+    return comment.end() if comment else line_end
 
 
 def _opening_around(code: bytes, offset: int) -> int | None:

@@ -8,11 +8,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from linesmith.patches.encapsulation.member import Form
+from linesmith.patches.encapsulation.member import DeclaredMember, Form
+from linesmith.patches.source.macros import without_comments, without_directives
 from linesmith.patches.source.records import RecordSpan
 from linesmith.patches.treewide.mentions import any_of, metavariable, typedef_lines
 from linesmith.patches.treewide.spatch import Report, SemanticPatch
@@ -199,3 +200,53 @@ def _pairs(
         yield f"{access}--", f"(*{call})--"
         yield f"V / {access}", f"V / (*{call})"
     yield access, f"*{call}"
+
+
+# Functions near a record that return whether something is so of its member, which others may spell out.
+
+_TESTS = "RB_EMPTY_ROOT|RB_EMPTY_NODE|list_empty|list_empty_careful|list_is_singular|hlist_empty"
+_BLANKS = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """``name(parameter)`` returns the ``test``, which names the member, or what negates it."""
+
+    name: str
+    parameter: str
+    test: str
+    negated: bool
+
+    def may_be_spelt_out(self, source: bytes) -> bool:
+        """Whether ``source`` has all words of the test."""
+        words = set(re.findall(r"[A-Za-z_]\w*", self.test)) - {self.parameter}
+        return all(word.encode() in source for word in words)
+
+
+def predicates_of(declared: DeclaredMember) -> Iterator[Predicate]:
+    """The inline functions of the record's own file that return a test of the member, such as ``list_empty()``."""
+    code = without_directives(without_comments(declared.source)).decode("utf-8", "surrogateescape")
+    title = re.escape(declared.title).replace("\\ ", r"\s+")
+    pattern = re.compile(
+        r"\bstatic\s++(?:__always_)?inline\s++(?P<result>bool|int|_Bool)\s++(?P<name>\w++)\s*+"
+        rf"\(\s*+(?:const\s++)?+{title}\s*+\*\s*+(?:const\s++)?+(?P<parameter>\w++)\s*+\)\s*+"
+        rf"\{{\s*+return\b\s*+(?P<negation>!?)\s*+(?P<test>(?:{_TESTS})\s*+\([^;{{}}()]++\));\s*+\}}"
+    )
+    for match in pattern.finditer(code):
+        if re.search(rf"\b{re.escape(match['parameter'])}\s*->\s*{re.escape(declared.name)}\b", match["test"]):
+            yield Predicate(match["name"], match["parameter"], _BLANKS.sub(" ", match["test"]), bool(match["negation"]))
+
+
+def calling(target: Target, predicates: Sequence[Predicate]) -> SemanticPatch:
+    """Rules that call the functions where their tests are spelt out; the functions themselves stay."""
+    rules = []
+    member = re.compile(rf"->\s*{re.escape(target.member)}\b")
+    for number, one in enumerate(predicates):
+        # The position is that of the first mention of the member.
+        test = member.sub(f"->{target.word}@p", re.sub(rf"\b{re.escape(one.parameter)}\b", "P", one.test), count=1)
+        same, opposite = ("!", "") if one.negated else ("", "!")
+        choice = f"(\n- !{test}\n+ {opposite}{one.name}(P)\n|\n- {test}\n+ {same}{one.name}(P)\n)"
+        # Without this the function would call itself.
+        outside = f' : script:python() {{ p[0].current_element != "{one.name}" }}'
+        rules.append(target.rule(f"predicate{number}", choice, position=outside))
+    return SemanticPatch("\n".join(rules))

@@ -165,6 +165,16 @@ def surveyed(work: Work, files: Iterable[str]) -> Survey:
     return Survey(mentions, _by_place(places), sources, depths, unique)
 
 
+def renewed(work: Work, survey: Survey, changed: Collection[str]) -> Survey:
+    """The survey after a change of some files."""
+    sources, mentions, only = _mentioned(work, survey.sources)
+    unique = only and survey.is_unique
+    places = [one for one in survey.places.values() if one.file not in changed]
+    for depth in Types:
+        places += _counted(work, [file for file in changed if survey.depths.get(file) is depth], depth, unique=unique)
+    return Survey(mentions, _by_place(places), sources, survey.depths, unique)
+
+
 def _mentioned(work: Work, files: Iterable[str]) -> tuple[dict[str, bytes], tuple[Mention, ...], bool]:
     """The sources, the places of the name in them, and whether none of these may declare something else."""
     sources = {file: work.image.read(file) for file in files}

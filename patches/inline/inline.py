@@ -71,7 +71,7 @@ def inlined(record: str, member: str, tree: Path, progress: Progress) -> Inlined
 def _replaced(known: Study, image: TreeImage, progress: Progress) -> tuple[SeriesStep, tuple[Refusal, ...]]:
     """The step that takes the pointer away, and the places where it is still used as one."""
     outer = known.pointer.outer
-    files = known.uses.files
+    files = tuple(dict.fromkeys((*known.uses.files, *known.caches.files)))
     done = spatch(SemanticPatch(known.rules), image, files, progress)
     for file in files:
         image.put(file, without_emptied(image.original(file), image.read(file)))
@@ -86,7 +86,7 @@ def _replaced(known: Study, image: TreeImage, progress: Progress) -> tuple[Serie
 
 def _inline_message(known: Study, tree: Path) -> str:
     """The message of the step that makes the object a member."""
-    outer = known.pointer.outer
+    outer, caches = known.pointer.outer, known.caches
     title = outer.record.title
     where = ", at the beginning of a cache line so that what uses it does not disturb the other members"
     own = (
@@ -96,8 +96,9 @@ def _inline_message(known: Study, tree: Path) -> str:
     counts = Counter(use.role for use in known.uses.places)
     done = f"{counts[Role.MEMBER] + counts[Role.VALUE] + counts[Role.OBJECT]} uses changed"
     gone = f"{counts[Role.ALLOCATION]} allocation(s) and {counts[Role.RELEASE]} release(s) gone"
+    cache = f", with the slab cache {', '.join(caches.gone)}" if caches.gone else ""
     subject = f"make {known.pointer.name} a member of {title}"
-    return message(tree, outer.file, subject, (own, f"Made with Coccinelle: {done}, {gone}."))
+    return message(tree, outer.file, subject, (own, f"Made with Coccinelle: {done}, {gone}{cache}."))
 
 
 # Uses of the pointer that are still there when the semantic patch has run.

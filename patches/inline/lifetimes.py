@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import tree_sitter
@@ -16,8 +16,10 @@ from linesmith.patches.inline.find import PointerUses
 from linesmith.patches.inline.pointer import PointerMember
 from linesmith.patches.inline.uses import CACHE_CREATORS, RELEASES, PointerUse, Role
 from linesmith.patches.treewide.mentions import (
+    Mention,
     any_of,
     mentions,
+    mentions_in,
     metavariable,
     pointer_variable,
     typedef_lines,
@@ -31,6 +33,7 @@ from linesmith.patches.treewide.syntax import (
     bare,
     callee,
     compact,
+    enclosing,
     inside,
     line_of,
     parsed,
@@ -142,7 +145,7 @@ def misaligned(pointer: PointerMember, sources: Mapping[str, bytes]) -> Iterator
                 yield Refusal(RefusalCode.CACHE_ALIGNMENT, f"{file}:{line_of(call)}", reason, lift)
 
 
-# Slab caches that the separate object comes from.
+# Slab caches that the separate object comes from: those that only it uses go with it.
 
 _OUTLIVES = ("SLAB_TYPESAFE_BY_RCU", "SLAB_DESTROY_BY_RCU")
 # Which argument is the constructor, by the number of arguments: kmem_cache_create(), kmem_cache_create_usercopy().
@@ -152,42 +155,73 @@ _WITH_STRUCT = 4
 _NAME = re.compile(r"[A-Za-z_]\w*\Z")
 
 
-def cache_promises(uses: Sequence[PointerUse], image: TreeImage, progress: Progress) -> Iterator[Refusal]:
-    """What slab caches do for the objects that uses take from them, and no member of a record can have."""
-    for cache, use in {use.cache: use for use in reversed(uses) if use.cache}.items():
-        created = list(_created(cache, use.file, image, progress))
-        if not created:
-            reason = f"the creation of the slab cache {cache}, which may have a constructor, was not found"
-            yield Refusal(RefusalCode.UNKNOWN_ALLOCATION, use.place, reason, "allocate the object with kmalloc() first")
-        for file, call in created:
-            where, source = f"{file}:{line_of(call)}", image.read(file)
-            if _outlives(call, source):
-                reason = f"the slab cache {cache} is SLAB_TYPESAFE_BY_RCU, so readers may access a freed object"
-                yield Refusal(RefusalCode.PUBLISHED, where, reason)
-            if _constructs(call, source):
-                reason = f"a constructor initialises the objects of the slab cache {cache}"
-                yield Refusal(RefusalCode.UNKNOWN_ALLOCATION, where, reason, "initialise each after allocation first")
+@dataclass(frozen=True, slots=True)
+class Caches:
+    """``gone`` are the variables of caches that nothing else uses, ``files`` where they are named; ``left`` stay.
+
+    ``standing`` are those with objects that no member of a record can replace.
+    """
+
+    gone: tuple[str, ...]
+    files: tuple[str, ...]
+    left: tuple[Refusal, ...]
+    standing: tuple[Refusal, ...]
 
 
-def unused_caches(uses: Sequence[PointerUse]) -> Iterator[Refusal]:
-    """The slab caches that the uses took objects from; others may still use them."""
-    for cache, use in {use.cache: use for use in reversed(uses) if use.cache}.items():
-        reason = f"the slab cache {cache} is not used here any more"
-        yield Refusal(RefusalCode.CACHE_LEFT, use.place, reason, "remove it where nothing else uses it")
+def object_caches(uses: Sequence[PointerUse], image: TreeImage, progress: Progress) -> Caches:
+    """The caches that the uses take objects from."""
+    gone: list[str] = []
+    files: dict[str, None] = {}
+    left: list[Refusal] = []
+    standing: list[Refusal] = []
+    for cache in sorted({use.cache for use in uses if use.cache}):
+        first = next(use for use in uses if use.cache == cache)
+        places = _places(cache, first.file, image, progress)
+        naming = dict.fromkeys((first.file, *(one.file for one in places)))
+        standing.extend(_promises(cache, first.place, naming, image))
+        other = next((one for one in places if not _is_ours(one, cache, uses, image)), None)
+        if other is None and _NAME.match(cache):
+            gone.append(cache)
+            files.update(dict.fromkeys(one.file for one in places))
+            continue
+        place, where = (other.place, f" (`{other.text[:60]}`)") if other else (first.place, "")
+        reason = f"the slab cache {cache} stays, since it is used otherwise too{where}"
+        lift = "remove it by hand where nothing else needs it"
+        left.append(Refusal(RefusalCode.CACHE_LEFT, place, reason, lift))
+    return Caches(tuple(gone), tuple(files), tuple(left), tuple(standing))
 
 
-def _created(cache: str, file: str, image: TreeImage, progress: Progress) -> Iterator[tuple[str, tree_sitter.Node]]:
-    """The calls that create ``cache``, which ``file`` uses; a static variable is only looked for there."""
-    source, word = image.read(file), cache.encode()
+def _places(cache: str, file: str, image: TreeImage, progress: Progress) -> tuple[Mention, ...]:
+    """Where the variable is named: in the one file that has it when it is static, else in the whole tree."""
+    if not _NAME.match(cache):
+        return ()
+    source = image.read(file)
+    if re.search(rb"\bstatic\b[^;(){}]*\b" + cache.encode() + rb"\b", source):
+        return tuple(mentions_in(file, source, cache))
+    return mentions(image.tree, cache, progress)
+
+
+def _promises(cache: str, place: str, files: Iterable[str], image: TreeImage) -> Iterator[Refusal]:
+    """What stands in the way of doing without ``cache``, that is created in ``files`` and used at ``place``."""
     name = "".join(cache.split())
-    files = [file]
-    if not re.search(rb"\bstatic\b[^;(){}]*\b" + re.escape(word) + rb"\b", source) and _NAME.match(cache):
-        files += [one.file for one in mentions(image.tree, cache, progress)]
-    for place in dict.fromkeys(files):
-        for one in inside(parsed(image.read(place)), "assignment_expression"):
-            call = assigned_value(one)
-            if compact(one.child_by_field_name("left")) == name and callee(call) in CACHE_CREATORS:
-                yield place, call
+    created = [
+        (file, call)
+        for file in files
+        for one in inside(parsed(image.read(file)), "assignment_expression")
+        if compact(one.child_by_field_name("left")) == name and callee(call := assigned_value(one)) in CACHE_CREATORS
+    ]
+    if not created:
+        reason = f"the creation of the slab cache {cache}, which may have a constructor, was not found"
+        yield Refusal(RefusalCode.UNKNOWN_ALLOCATION, place, reason, "allocate the object with kmalloc() first")
+    for file, call in created:
+        where, source = f"{file}:{line_of(call)}", image.read(file)
+        if _outlives(call, source):
+            reason = f"the slab cache {cache} is SLAB_TYPESAFE_BY_RCU, so readers may access a freed object"
+            yield Refusal(RefusalCode.PUBLISHED, where, reason)
+        if _constructs(call, source):
+            reason = f"a constructor initialises the objects of the slab cache {cache}"
+            lift = "initialise each object after its allocation first"
+            yield Refusal(RefusalCode.UNKNOWN_ALLOCATION, where, reason, lift)
 
 
 def _outlives(call: tree_sitter.Node, source: bytes) -> bool:
@@ -207,3 +241,27 @@ def _constructs(call: tree_sitter.Node, source: bytes) -> bool:
         return "ctor" in passed[2] or (passed[2] not in NULL and "{" not in passed[2] and b"ctor" in source)
     at = _CONSTRUCTOR.get(len(passed))
     return at is None or passed[at] not in NULL
+
+
+def _is_ours(one: Mention, cache: str, uses: Sequence[PointerUse], image: TreeImage) -> bool:
+    """Whether the place declares, creates, tests or destroys the cache, or is one of the uses."""
+    if any(use.cache == cache and (use.file, use.line) == (one.file, one.line) for use in uses):
+        return True
+    root = parsed(image.read(one.file))
+    node = root.descendant_for_byte_range(one.offset, one.offset + 1)
+    return node is not None and any(_ours(node, cache))
+
+
+def _ours(node: tree_sitter.Node, cache: str) -> Iterator[bool]:
+    declaration = enclosing(node, "declaration")
+    yield declaration is not None and text(declaration).startswith("static") and "=" not in text(declaration)
+    assignment = enclosing(node, "assignment_expression")
+    if assignment is not None and compact(assignment.child_by_field_name("left")) == cache:
+        made = assigned_value(assignment)
+        alone = assignment.parent is not None and assignment.parent.type == "expression_statement"
+        yield alone and callee(made) in CACHE_CREATORS
+    call = enclosing(node, "call_expression")
+    yield call is not None and callee(call) == "kmem_cache_destroy"
+    condition = enclosing(node, "if_statement")
+    test = condition.child_by_field_name("condition") if condition is not None else None
+    yield test is not None and compact(bare(test)) in (f"!{cache}", f"{cache}==NULL")

@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from linesmith.analyzer.base.errors import EditRefused
-from linesmith.analyzer.model import Move, MoveKind, Refusal, RefusalCode
-from linesmith.patches.edit.moves import moved
-from linesmith.patches.source.atoms import line_number
-from linesmith.patches.source.body import all_members, members, parsed
+from linesmith.analyzer.model import Refusal, RefusalCode
+from linesmith.patches.source.atoms import line_number, scope
+from linesmith.patches.source.body import all_members
 from linesmith.patches.source.declaration import Declared
-from linesmith.patches.source.macros import without_comments
-from linesmith.patches.source.pieces import SourceText, followed
+from linesmith.patches.source.macros import without_comments, without_directives
+from linesmith.patches.source.pieces import followed
 from linesmith.patches.treewide.mentions import names_of
 from linesmith.patches.treewide.syntax import enclosing, member_declarations
 
@@ -21,7 +20,12 @@ _ANNOTATIONS = re.compile(rb"\b__(?:rcu|percpu|user|iomem|private|kptr|kptr_untr
 _PLAIN = re.compile(rb"((?:struct\s+)?[A-Za-z_]\w*)\s*\*\s*([A-Za-z_]\w*)\s*;\Z")
 _NO_RECORD = frozenset(("void", "char", "int", "long", "short", "unsigned", "bool", "float", "double", "signed"))
 _INTEGER = re.compile(r"(?:__)?(?:u|s|le|be|uint|int)\d+(?:_t)?\Z")
-_FLEXIBLE = re.compile(rb"\[\s*[01]?\s*\]\s*\Z|DECLARE_FLEX_ARRAY|\bFLEX")
+_DIRECTIVE = re.compile(rb"^[ \t]*\#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b(?:\\\r?\n|[^\n])*\n?", re.MULTILINE)
+_COMMENT_ABOVE_MEMBER = re.compile(
+    rb"(?:^[ \t]*/\*(?:(?!\*/).)*\*/[ \t]*\r?\n|^[ \t]*//[^\n]*\n)+\Z", re.MULTILINE | re.DOTALL
+)
+_COMMENT_BEHIND = re.compile(rb"[ \t]*(?:/\*(?:(?!\*/).)*\*/|//[^\n]*)?[ \t]*\r?\n", re.DOTALL)
+_FLEXIBLE = re.compile(rb"\[\s*[01]?\s*\]\s*;\s*\Z|DECLARE_FLEX_ARRAY|\bFLEX")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,26 +93,58 @@ def _target(text: bytes, name: str, place: str) -> str:
     return target
 
 
+def _conditionals(pointer: PointerMember) -> list[tuple[bytes, bool]]:
+    """The ``#if`` lines open at the pointer, outermost first, and whether it stands behind an ``#else`` of each."""
+    source, found = pointer.outer.source, list[tuple[bytes, bool]]()
+    for match in _DIRECTIVE.finditer(without_comments(source), pointer.outer.record.opening, pointer.start):
+        if match[1].startswith(b"if"):
+            found.append((source[match.start() : match.end()], False))
+        elif match[1] == b"endif":
+            found.pop()
+        else:
+            found[-1] = found[-1][0], True
+    return found
+
+
 def with_object(pointer: PointerMember, attribute: str) -> bytes:
     """The file with the object as the last member of the record, aligned by ``attribute`` (empty: not at all).
 
-    The comments of the pointer, its entry in kernel-doc and the conditional around it go along. It stays where the
-    pointer was in an anonymous struct, and where the record must end with another member.
+    The comments of the pointer, its entry in kernel-doc and the conditionals around it go along. It stays where the
+    pointer was when the record must end with another member, or when an ``#else`` decides which of two there is.
     """
-    outer, source = pointer.outer, pointer.outer.source
+    source = pointer.outer.source
+    enclosing_ifs = _conditionals(pointer)
     declared = f"{pointer.target} {pointer.name}{' ' * bool(attribute)}{attribute};".encode()
-    replaced = source[: pointer.start] + declared + source[pointer.end :]
-    record = replace(outer.record, closing=outer.record.closing + len(replaced) - len(source))
-    body = parsed(SourceText(replaced, outer.file), record)
-    before, direct = all_members(body.outer), members(body.outer)
-    last = without_comments(replaced)[: record.closing].rstrip().rpartition(b";")[0].rpartition(b";")[2]
-    if pointer.name not in direct[:-1] or _FLEXIBLE.search(last):
-        return replaced
-    try:
-        body = moved(body, Move(MoveKind.MOVE, pointer.name, after=direct[-1]))
-    except EditRefused:
-        return replaced
-    return followed(body.origin.source, record, before, all_members(body.outer))
+    if not _can_be_last(pointer) or any(alternative for _, alternative in enclosing_ifs):
+        return source[: pointer.start] + declared + source[pointer.end :]
+    # The whole lines of the declaration, with the comments right above and on its line.
+    start = source.rfind(b"\n", 0, pointer.start) + 1
+    above = _COMMENT_ABOVE_MEMBER.search(source, pointer.outer.record.opening, start)
+    start = above.start() if above else start
+    comment = _COMMENT_BEHIND.match(source, pointer.end)
+    end = comment.end() if comment else pointer.end
+    moved = source[start : pointer.start] + declared + source[pointer.end : end]
+    block = b"".join(opening for opening, _ in enclosing_ifs) + moved + b"#endif\n" * len(enclosing_ifs)
+    brace = source.rfind(b"\n", 0, pointer.outer.record.closing) + 1
+    rest = source[:start] + source[end:brace]
+    after = without_emptied(source, rest + block + source[brace:])
+    # The member's entry of the kernel-doc comment goes as far down.
+    record = pointer.outer.record
+    members = all_members(scope(source, record)[0])
+    return followed(after, record, members, (*(name for name in members if name != pointer.name), pointer.name))
+
+
+def _can_be_last(pointer: PointerMember) -> bool:
+    """Whether the member stands on lines of its own in the body itself, and the record does not end with an array."""
+    record, source = pointer.outer.record, pointer.outer.source
+    code = without_directives(without_comments(source))
+    ahead = code[record.opening + 1 : pointer.start]
+    if any(ahead.count(opening) != ahead.count(closing) for opening, closing in ((b"{", b"}"), (b"(", b")"))):
+        return False
+    last = code[record.opening + 1 : record.closing].rstrip()
+    alone = not code[source.rfind(b"\n", 0, pointer.start) + 1 : pointer.start].strip()
+    brace_alone = not code[source.rfind(b"\n", 0, record.closing) + 1 : record.closing].strip()
+    return alone and brace_alone and not _FLEXIBLE.search(last[last.rfind(b";", 0, -1) + 1 :])
 
 
 # What statements leave behind when they go: conditionals that hold nothing.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from linesmith.patches.inline.pointer import PointerMember
-from linesmith.patches.inline.uses import PointerUse, Role
+from linesmith.patches.inline.uses import CACHE_CREATORS, PointerUse, Role
 from linesmith.patches.treewide.mentions import any_of, metavariable, pointer_variable, typedef_lines
 
 
@@ -41,13 +41,16 @@ class _Metavariables:
         return head + "\n(\n" + "\n|\n".join(lines(way) for way in ways) + "\n)\n"
 
 
-def semantic_patch(pointer: PointerMember, uses: Sequence[PointerUse], *, typed: bool) -> str:
-    """The rules for the ``uses``, in the order in which they must be applied; ``typed`` asks for the holder's type."""
+def semantic_patch(pointer: PointerMember, uses: Sequence[PointerUse], caches: Sequence[str], *, typed: bool) -> str:
+    """The rules for the ``uses``, in the order in which they must be applied; the slab ``caches`` go.
+
+    ``typed`` asks for the holder's type.
+    """
     names = _Metavariables(pointer, typed)
     roles = {use.role for use in uses}
     made = [use for use in uses if use.role is Role.ALLOCATION]
     cleared = any(use.clears for use in made)
-    rules = (*_allocations(names, made), *_checks(names, roles), *_releases(names, uses))
+    rules = (*_allocations(names, made), *_checks(names, roles), *_releases(names, uses), *_caches(caches))
     return "\n".join((*rules, *_values(names, roles, cleared=cleared)))
 
 
@@ -110,6 +113,16 @@ def _releases(names: _Metavariables, uses: Sequence[PointerUse]) -> Iterator[str
         yield names.rule("released", lambda way: f"- {release(way)}")
     if any(use.role is Role.CLEARED for use in uses):
         yield names.rule("forgotten", lambda way: f"- {way} = NULL;")
+
+
+def _caches(caches: Sequence[str]) -> Iterator[str]:
+    creators = _called(CACHE_CREATORS, "...")
+    for number, cache in enumerate(caches, start=1):
+        suffix = str(number) if len(caches) > 1 else ""
+        yield f"@ cache_created{suffix} @\n@@\n- {cache} = {creators};\n"
+        yield f"@ cache_checked{suffix} @\nstatement branch;\n@@\n- if ({cache} == NULL) branch\n"
+        yield f"@ cache_destroyed{suffix} @\n@@\n- kmem_cache_destroy({cache});\n"
+        yield f"@ cache_declared{suffix} @\n@@\n- static struct kmem_cache *{cache};\n"
 
 
 def _values(names: _Metavariables, roles: Collection[Role], *, cleared: bool) -> Iterator[str]:

@@ -13,14 +13,7 @@ from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.build.kbuild import is_kernel
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.inline.find import PointerUses, find_uses, pointer_mentions, record_sources, reliance, standing
-from linesmith.patches.inline.lifetimes import (
-    cache_promises,
-    copies,
-    lifetimes,
-    misaligned,
-    released_otherwise,
-    unused_caches,
-)
+from linesmith.patches.inline.lifetimes import Caches, copies, lifetimes, misaligned, object_caches, released_otherwise
 from linesmith.patches.inline.pointer import PointerMember, pointer_member
 from linesmith.patches.inline.rules import semantic_patch
 from linesmith.patches.inline.uses import Role
@@ -109,6 +102,7 @@ class Study:
     pointer: PointerMember
     target: Declared
     uses: PointerUses
+    caches: Caches
     rules: str
     attribute: str
     standing: tuple[Refusal, ...]
@@ -130,6 +124,7 @@ def study(record: str, member: str, image: TreeImage, progress: Progress) -> Stu
     names = names_of(target, [image.read(file) for file in near])
     pointer, sources = record_sources(replace(pointer, targets=tuple(dict.fromkeys((pointer.target, *names)))), image)
     uses = find_uses(pointer, mentioned, image, progress)
+    caches = object_caches(uses.places, image, progress)
     seen = lifetimes(pointer, uses, image, progress)
     relying = reliance(pointer, sources)
     # A compiler relies on an alignment that is promised, and a program's records may begin anywhere.
@@ -137,7 +132,7 @@ def study(record: str, member: str, image: TreeImage, progress: Progress) -> Stu
     in_the_way = (
         *_incomplete(pointer, target, image),
         *standing(pointer, target, uses),
-        *cache_promises(uses.places, image, progress),
+        *caches.standing,
         *released_otherwise(pointer, seen),
         *relying.certain,
     )
@@ -145,14 +140,14 @@ def study(record: str, member: str, image: TreeImage, progress: Progress) -> Stu
         *uses.sites,
         *map(of_other_program, copied),
         *relying.possible,
-        *unused_caches(uses.places),
+        *caches.left,
         *copies(pointer, seen),
         *(misaligned(pointer, sources) if attribute else ()),
         *_certain(uses),
         *unread_files(image.tree),
     )
-    rules = semantic_patch(pointer, uses.places, typed=uses.typed)
-    return Study(pointer, target, uses, rules, attribute, in_the_way, sites)
+    rules = semantic_patch(pointer, uses.places, caches.gone, typed=uses.typed)
+    return Study(pointer, target, uses, caches, rules, attribute, in_the_way, sites)
 
 
 def _incomplete(pointer: PointerMember, target: Declared, image: TreeImage) -> Iterator[Refusal]:

@@ -45,6 +45,15 @@ def with_results(
     return replace(series, steps=(*series.steps[:-1], SeriesStep(text, last.changes, below)), notes=notes)
 
 
+def from_first_to_last(series: PatchSeries) -> tuple[FileChange, ...]:
+    """Every file that the series changes, once: as it is in the tree and as it is after the last step."""
+    files: dict[str, FileChange] = {}
+    for change in (change for step in series.steps for change in step.changes):
+        first = files.get(change.file, change)
+        files[change.file] = FileChange(change.file, first.before, change.after)
+    return tuple(files.values())
+
+
 def usual_configurations(tree: Tree, file: str) -> tuple[str, ...]:
     """The tree's own configuration of ``file``, and that of another machine where the tree has one."""
     known = names(tree, file)
