@@ -23,8 +23,6 @@ class MoveKind(StrEnum):
     SWAP = "swap"
     FILL_HOLE = "move into a hole"
     ALIGN = "align"
-    PAD = "pad"
-    GROUP = "group"
 
 
 class Strategy(StrEnum):
@@ -65,8 +63,6 @@ class Move:
 
     A swap names its partner in ``partner``; ``align`` is the new explicit alignment in bytes. An anonymous record
     goes by the first name inside it. ``members`` are all that move as one atom, in order, where they are several.
-    A padding called ``member`` comes in front of ``partner``, which then begins at a multiple of ``align``; the marks
-    of a group called ``member`` come around ``members``.
     """
 
     kind: MoveKind

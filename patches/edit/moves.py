@@ -44,8 +44,8 @@ def moved(body: Body, move: Move) -> Body:
 
 def swapped(body: Body, member: str, partner: str) -> Body:
     """The body with the atoms of two members exchanged; raises ``EditRefused`` where they are in one."""
-    body = split(body, body.common((member, partner)), member, _around)
-    body = split(body, body.common((member, partner)), partner, _around)
+    body = _split(body, body.common((member, partner)), member, _around)
+    body = _split(body, body.common((member, partner)), partner, _around)
     inside = body.common((member, partner))
     cut = body.pieces(inside)
     for name in (member, partner):
@@ -58,7 +58,7 @@ def swapped(body: Body, member: str, partner: str) -> Body:
     return body.rewritten(inside, cut)
 
 
-def split(body: Body, inside: MemberScope, member: str, runs: Callable[[Names, int], Sequence[Names]]) -> Body:
+def _split(body: Body, inside: MemberScope, member: str, runs: Callable[[Names, int], Sequence[Names]]) -> Body:
     """Takes the declaration of ``member`` in ``inside`` apart where it declares others too.
 
     ``runs`` are the names that stay together; it is given all of them and the place of ``member``. Raises
@@ -75,11 +75,6 @@ def split(body: Body, inside: MemberScope, member: str, runs: Callable[[Names, i
     written = zip(parts, apart(body.origin, cut[index], parts), strict=True)
     placed = [piece for run, piece in sorted(written, key=lambda one: atom.names.index(one[0][0]))]
     return body.rewritten(inside, [*cut[:index], *placed, *cut[index + 1 :]])
-
-
-def before(names: Names, at: int) -> Sequence[Names]:
-    """A declaration ends in front of the name at ``at``."""
-    return names[:at], names[at:]
 
 
 def _alone(names: Names, at: int) -> Sequence[Names]:
@@ -103,10 +98,10 @@ def whole(atom: Atom) -> RefusalCode:
 
 
 def _put(body: Body, member: str, after: str | None) -> Body:
-    body = split(body, _meeting(body, member, after)[0], member, _alone)
+    body = _split(body, _meeting(body, member, after)[0], member, _alone)
     inside, other = _meeting(body, member, after)
     if other is not None:
-        body = split(body, inside, other, _behind)
+        body = _split(body, inside, other, _behind)
     inside, after = _meeting(body, member, after)
     cut = body.pieces(inside)
     cut = heading_apart(cut, find(body.origin, inside, cut, member), body.headings)

@@ -35,8 +35,7 @@ from linesmith.patches.build.kbuild import (
 )
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.build.probe import CompiledProbe, Probe, compiled, probes
-from linesmith.patches.edit.edit import check_record, edit
-from linesmith.patches.edit.insertions import spellings
+from linesmith.patches.edit.edit import check_record, edit, spellings
 from linesmith.patches.edit.unified import diffstat, unified_diff
 from linesmith.patches.edit.verify import Verification, locate, verify
 from linesmith.patches.message.message import Confirmation, commit_message
@@ -78,7 +77,7 @@ def confirm(candidate: Candidate, tree: Tree, progress: Progress, remarks: Remar
     """
     with declaration_in(candidate.type, candidate.before, tree) as declared:
         kernel = is_kernel_code(tree.root, declared.file)
-        sources = edits(candidate, declared, tree.root, kernel=kernel, remarks=remarks)
+        sources = edits(candidate, declared, kernel=kernel, remarks=remarks)
         original = _original(declared, tree, candidate.before.unit, progress)
         progress(f"compiling {declared.place} as patched with {original.build.flags.compiler}")
         return _first_confirmed(candidate, original, sources)
@@ -115,14 +114,14 @@ def declaration_in(type_: str, layout: Layout, tree: Tree) -> Iterator[Declared]
 
 
 def edits(
-    candidate: Candidate, declared: Declared, root: Path, *, kernel: bool, remarks: Remarks | None = None
+    candidate: Candidate, declared: Declared, *, kernel: bool, remarks: Remarks | None = None
 ) -> tuple[bytes, ...]:
-    """The file of the tree at ``root`` after the edit, in each way that what it adds can be spelt.
+    """The file after the edit, in each way that alignments can be spelt.
 
     ``remarks`` are written above the members that they are about. Raises ``EditRefused``.
     """
     origin = SourceText(declared.source, declared.file)
-    ways = spellings(candidate.moves, root, declared.source, kernel=kernel)
+    ways = spellings(candidate.moves, kernel=kernel)
     return tuple(edit(origin, declared.record, candidate, spelling, remarks) for spelling in ways)
 
 
@@ -181,7 +180,7 @@ def edited(candidate: Candidate, root: Path) -> UnverifiedEdit:
     No configuration is looked at. Raises ``TreeError``, ``DeclarationNotFound`` or ``EditRefused``.
     """
     with declaration_in(candidate.type, candidate.before, Tree(root)) as declared:
-        source = edits(candidate, declared, root, kernel=is_kernel_code(root, declared.file))[-1]
+        source = edits(candidate, declared, kernel=is_kernel_code(root, declared.file))[-1]
         return UnverifiedEdit(declared, unified_diff(declared.source, source, declared.file), ())
 
 
@@ -192,7 +191,7 @@ def draft(candidate: Candidate, tree: Tree, remarks: Remarks | None = None) -> U
     """
     with declaration_in(candidate.type, candidate.before, tree) as declared:
         kernel = is_kernel_code(tree.root, declared.file)
-        source = edits(candidate, declared, tree.root, kernel=kernel, remarks=remarks)[0]
+        source = edits(candidate, declared, kernel=kernel, remarks=remarks)[0]
         commands = planned(tree.root, tree.build) if kernel else ()
         return UnverifiedEdit(declared, unified_diff(declared.source, source, declared.file), commands)
 

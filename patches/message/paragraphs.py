@@ -109,10 +109,6 @@ def move_clause(move: Move) -> str:
     """A move as an imperative clause."""
     if move.kind is MoveKind.ALIGN:
         return f"align {move.member} to {move.align} bytes"
-    if move.kind is MoveKind.PAD:
-        return f"put padding in front of {move.partner}, which then begins at a multiple of {move.align} bytes"
-    if move.kind is MoveKind.GROUP:
-        return f"mark {', '.join(move.members)} as the group {move.member}"
     if move.kind is MoveKind.SWAP:
         return f"swap {move.member} and {move.partner}"
     whole = f" (with {', '.join(move.members[1:])})" if len(move.members) > 1 else ""

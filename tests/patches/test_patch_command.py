@@ -102,7 +102,6 @@ def test_json_has_each_file_and_the_comment_can_be_left_out(bench: Path) -> None
         (("--format", "json", "-o", "out/"), "--format json writes one file"),
         (("-o", "/nowhere/at/all.patch"), "cannot write /nowhere/at/all.patch"),
         (("--on", "vax"), "there is no configuration 'vax'"),
-        (("--group", "hot"), "'hot' is not a group; write NAME=MEMBER,MEMBER"),
         (("--cflags=-std=c11 -Dstruct=nothing",), "before any change, session_index.h does not compile"),
         (("--candidate", "other"), "'other' is neither the number of a candidate"),
     ],
@@ -112,15 +111,6 @@ def test_what_cannot_be_is_said_before_the_search(bench: Path, options: tuple[st
     done = patch(bench, "--candidate", "99", *options)
     assert (done.returncode, done.stdout) == (2, "")
     assert complaint in " ".join(done.stderr.split())
-
-
-def test_a_mark_that_would_take_a_value_of_an_initialiser_is_refused(bench: Path, tmp_path: Path) -> None:
-    facts = tmp_path / "facts.toml"
-    facts.write_text('[[session_index]]\npositional = ["leftmost"]\nplace = "bench.c:9"\n')
-    for more in ((), ("--dry-run",)):
-        done = patch(bench, "--constraints", facts, "--group", "hot=root,leftmost", *more)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert "`__cacheline_group_begin__hot` would take the value" in " ".join(done.stderr.split())
 
 
 def test_a_tree_without_the_record_is_told_before_the_search(bench: Path, tmp_path: Path) -> None:
