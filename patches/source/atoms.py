@@ -278,13 +278,18 @@ def _indentation(source: bytes, line: int) -> int:
     return len(text[: len(text) - len(text.lstrip())].decode("utf-8", "replace").expandtabs(8))
 
 
+def is_inseparable(declaration: bytes) -> bool:
+    """Whether the names of a declaration move as one: it defines a record, has several lines, or comments between."""
+    return b"{" in declaration or b"\n" in declaration or without_comments(declaration) != declaration
+
+
 def inseparable_members(source: bytes, record: RecordSpan) -> tuple[tuple[str, ...], ...]:
     """Members that only move together: those of one ``#if`` block, group, run of bit-fields, or defined record."""
     found = []
     for atom in scope(source, record)[0].atoms:
         if atom.kind is AtomKind.DECLARATION:
-            heads = (source[one.start : one.declarators[0].start] for one in atom.declarations if one.declarators)
-            joint = len(atom.names) > 1 and any(b"{" in without_comments(head) for head in heads)
+            several = (one for one in atom.declarations if len(one.declarators) > 1)
+            joint = any(is_inseparable(source[one.start : one.end]) for one in several)
         else:
             joint = atom.kind not in (AtomKind.LOOSE, AtomKind.FENCE) and len(atom.names) + len(atom.inner) > 1
         if joint:
