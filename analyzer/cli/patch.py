@@ -101,7 +101,7 @@ def command(
     # What would be in the way at the end only: no place to write to, or a commit that is not there.
     if format_ == "json" and mailing.output is not None and mailing.output.is_folder:
         raise click.UsageError("--format json writes one file; name a file with -o, not a directory")
-    mailing.check(tree)
+    mailing.check()
     _check_tree(elf, sources)
     with interruptible():
         found = analyse(elf, profile, section, type_, snapshot=snapshot, trust=trust, trace=trace)

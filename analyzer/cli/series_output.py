@@ -7,7 +7,6 @@ patch, and have the further options of a ``TreewideRequest`` for that.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from linesmith.patches.source.tree import Tree
 
 
-_ADDRESS = re.compile(r"https?://\S+")
 # The parameters of a change of a whole tree that name results.
 _RESULTS = ("rules", "output")
 
@@ -65,10 +63,8 @@ class SeriesPlace:
 
 @dataclass(frozen=True, slots=True)
 class Mailing:
-    """What a user says of a series: its trailers, and where its files go (``None``: standard output)."""
+    """Where the files of a series go (``None``: standard output)."""
 
-    links: tuple[str, ...]
-    fixes: tuple[str, ...]
     output: SeriesPlace | None
 
     @property
@@ -81,20 +77,17 @@ class Mailing:
         """What the text that holds all patches is called; empty where each has a file of its own."""
         return "" if self.output is not None and self.output.is_folder else str(self.file or "standard output")
 
-    def check(self, tree: Path) -> None:
-        """Raise what ``files`` and ``deliver`` would for a commit or a place, before the long work is done."""
-        from linesmith.patches.series.files import trailers
-
-        trailers(tree, self.links, self.fixes)
+    def check(self) -> None:
+        """Raise what ``deliver`` would for the place, before the long work is done."""
         if self.file is not None:
             check_destinations((self.file,), ("output",))
 
     def files(self, series: PatchSeries, tree: Path) -> tuple[PatchFile, ...]:
-        """The files of the series, with trailers and recipients; raises ``TreeError``."""
-        from linesmith.patches.series.files import patch_files, trailers
+        """The files of the series, with recipients; raises ``TreeError``."""
+        from linesmith.patches.series.files import patch_files
         from linesmith.patches.series.mails import recipients
 
-        return patch_files(series, tree, trailers(tree, self.links, self.fixes), recipients(tree, series.steps))
+        return patch_files(series, tree, recipients(tree, series.steps))
 
     def deliver(self, series: PatchSeries, tree: Path, deadline: Deadline) -> bool:
         """Write the files of the series; what a person has to know of it goes to standard error.
@@ -146,25 +139,9 @@ def write_files(files: Sequence[PatchFile], folder: Path) -> None:
         click.echo(visible(str(folder / file.name)))
 
 
-def _addresses(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
-    for one in given:
-        if not _ADDRESS.fullmatch(one):
-            raise click.BadParameter(f"{one!r} is not a URL; give the full URL, with https://")
-    return given
-
-
 series_given = options.gathered(
     "mailing",
     Mailing,
-    click.option(
-        "--link",
-        "links",
-        metavar="URL",
-        multiple=True,
-        callback=_addresses,
-        help="Add a Link: line to each message. Can be repeated.",
-    ),
-    click.option("--fixes", metavar="COMMIT", multiple=True, help="Fixes: of the last patch. Can be repeated."),
     click.option(
         *("-o", "--output"),
         metavar="FILE|DIR/",
@@ -198,7 +175,7 @@ class TreewideRequest:
 
         Raises ``OutputError`` or ``TreeError`` where that is not so.
         """
-        self.mailing.check(self.tree.root)
+        self.mailing.check()
         if self.rules is not None:
             check_destinations((self.rules,), _RESULTS)
         found = self.checking.configurations(self.tree, "")

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A series as the files that a person sends or applies: mails where the tree is a repository, plain diffs elsewhere.
 
-At the end of a message stand the lines that only a person can give: where it was discussed, which commit it mends. Of
-the files, the tree's own ``scripts/checkpatch.pl --strict`` says what it dislikes, but for the sign-off.
+The tree's own ``scripts/checkpatch.pl --strict`` says what it dislikes of them, but for the sign-off.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
 
@@ -31,8 +30,6 @@ _SECONDS = 120
 _SIGN_OFF = re.compile(r"(ERROR|WARNING):(MISSING_SIGN_OFF|NO_AUTHOR_SIGN_OFF)\b")
 # The name is that of the patch, which may have any character.
 _COMPLAINT = re.compile(r".*?:(\d+): ((?:ERROR|WARNING|CHECK):.*)")
-_ABBREVIATED = 12
-_COMPLETE = re.compile(r'([0-9a-f]{12,40}) \("(.+)"\)')
 # Lines at which programs that apply a mail would end its message.
 _ENDS_A_MESSAGE = re.compile(r"^(?=---|diff -|Index: |From )", re.MULTILINE)
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._]+")
@@ -71,45 +68,7 @@ def _said(tree: Path, file: PatchFile) -> Iterator[tuple[int, str]]:
         yield from ((int(one[1]), one[2]) for one in found if one)
 
 
-@dataclass(frozen=True, slots=True)
-class Trailers:
-    """``links`` go under every patch of a series, ``fixes`` (commits with their subjects) under the last one."""
-
-    links: tuple[str, ...] = ()
-    fixes: tuple[str, ...] = ()
-
-    def under(self, *, last: bool) -> str:
-        """The lines for one patch, in the order in which they are usual; empty where there are none."""
-        fixes = [f"Fixes: {one}" for one in self.fixes] if last else []
-        return "\n".join((*fixes, *(f"Link: {one}" for one in self.links)))
-
-
-NO_TRAILERS = Trailers()
-
-
-def trailers(tree: Path, links: Sequence[str], fixes: Sequence[str]) -> Trailers:
-    """The trailers as a kernel's maintainer expects them; each of ``fixes`` names a commit of the tree's history.
-
-    Raises ``TreeError`` for a commit that the tree does not have. What is written out as ``HASH ("subject")`` is taken
-    as it is, for a tree without history.
-    """
-    return Trailers(tuple(links), tuple(_named(tree, one) for one in fixes))
-
-
-def _named(tree: Path, commit: str) -> str:
-    if complete := _COMPLETE.fullmatch(commit.strip()):
-        return f'{complete[1][:_ABBREVIATED]} ("{complete[2]}")'
-    known = repository(tree)
-    asked = ("log", "-1", "--no-show-signature", f"--abbrev={_ABBREVIATED}", '--format=%h ("%s")', "--end-of-options")
-    found = known.answer(*asked, commit, "--") if known else ""
-    if not found:
-        raise TreeError(f'{tree} has no commit {commit!r}; --fixes needs a commit of its history, or HASH ("subject")')
-    return found
-
-
-def patch_files(
-    series: PatchSeries, tree: Path, trailers: Trailers = NO_TRAILERS, recipients: Recipients = NOBODY
-) -> tuple[PatchFile, ...]:
+def patch_files(series: PatchSeries, tree: Path, recipients: Recipients = NOBODY) -> tuple[PatchFile, ...]:
     """The files in the order in which they apply.
 
     The tree and its repository are only read. Raises ``TreeError`` where the tree is not as the series expects it, or
@@ -118,10 +77,9 @@ def patch_files(
     _check(series.steps, tree)
     steps = []
     for step in series.steps:
-        body = visible(_ENDS_A_MESSAGE.sub(" ", step.message).strip("\n"))
-        under = visible(trailers.under(last=step is series.steps[-1]))
-        message, below = f"{body}\n\n{under}\n" if under else f"{body}\n", visible(_ENDS_A_MESSAGE.sub(" ", step.below))
-        steps.append(replace(step, message=message, below=below))
+        message = visible(_ENDS_A_MESSAGE.sub(" ", step.message).strip("\n"))
+        below = visible(_ENDS_A_MESSAGE.sub(" ", step.below))
+        steps.append(replace(step, message=f"{message}\n", below=below))
     known = repository(tree)
     # Of a folder in a repository, names from the root would not apply in the tree, others not with `git am`.
     if known and not known.folder:

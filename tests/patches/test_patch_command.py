@@ -50,14 +50,12 @@ def patch(bench: Path, *options: str | Path) -> subprocess.CompletedProcess[str]
 
 def test_a_folder_gets_a_mail_that_git_takes(bench: Path, tmp_path: Path) -> None:
     tree, out = bench.parent / "tree", tmp_path / "out"
-    done = patch(bench, "-o", f"{out}/", "--link", "https://example.org/1", "--fixes", "HEAD~1")
+    done = patch(bench, "-o", f"{out}/")
     assert (done.returncode, done.stderr) == (0, "")
     (file,) = out.iterdir()
     assert done.stdout == f"{file}\n"
     mail = message_from_bytes(file.read_bytes())
     assert mail["Subject"] == "[PATCH] index: Separate root from guard in struct session_index"
-    fixed = git(tree, "rev-parse", "--short=12", "HEAD~1").strip()
-    assert f'\n\nFixes: {fixed} ("index: Begin")\nLink: https://example.org/1\n---\n' in str(mail.get_payload())
     copy = tmp_path / "copy"
     git(tmp_path, "clone", "-q", str(tree), str(copy))
     git(copy, "am", "-q", str(file))
@@ -97,8 +95,6 @@ def test_json_has_each_file_and_the_comment_can_be_left_out(bench: Path) -> None
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (("--fixes", "v0"), "has no commit 'v0'; --fixes needs a commit of its history"),
-        (("--link", "example.org"), "'example.org' is not a URL"),
         (("--format", "json", "-o", "out/"), "--format json writes one file"),
         (("-o", "/nowhere/at/all.patch"), "cannot write /nowhere/at/all.patch"),
         (("--on", "vax"), "there is no configuration 'vax'"),

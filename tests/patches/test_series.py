@@ -12,7 +12,7 @@ from patch_cases import stamps, write_files
 
 from linesmith.analyzer.base.errors import TreeError
 from linesmith.analyzer.model import FileChange, PatchSeries, SeriesStep
-from linesmith.patches.series.files import patch_files, trailers
+from linesmith.patches.series.files import patch_files
 from linesmith.patches.series.mails import PatchFile, recipients
 
 HEADER = "struct cache {\n\tlong root;\n\tlong lock;\n\tlong uses;\n};\n"
@@ -110,26 +110,6 @@ def test_a_tree_without_git_gets_plain_diffs(tmp_path: Path) -> None:
     for name in kept(files, tmp_path / "out"):
         subprocess.run(["patch", "-p1", "-s", "-i", name], cwd=tree, check=True, capture_output=True, timeout=300)
     assert (tree / FILE).read_text() == ALIGNED
-
-
-def test_links_are_under_each_patch_and_fixes_under_the_last(tmp_path: Path) -> None:
-    tree = repository(tmp_path)
-    found = trailers(tree, ["https://example.org/1"], ["HEAD"])
-    first, last = patch_files(PatchSeries((MOVE, ALIGN)), tree, found)
-    assert b"\n\nIt meets root.\n\nLink: https://example.org/1\n---\n" in first.content
-    fixed = git(tree, "rev-parse", "--short=12", "HEAD").strip()
-    assert f'\n\nFixes: {fixed} ("cache: begin")\nLink: https://example.org/1\n---\n'.encode() in last.content
-
-
-def test_commits_that_a_patch_fixes(tmp_path: Path) -> None:
-    written_out = '0123456789abcdef ("cache: begin")'
-    assert trailers(tmp_path, [], [written_out]).fixes == ('0123456789ab ("cache: begin")',), "without a history"
-    tree = repository(tmp_path)
-    with pytest.raises(TreeError, match=r"has no commit 'v1'; --fixes needs a commit of its history, or HASH"):
-        trailers(tree, [], ["v1"])
-    (tree / ".mailmap").symlink_to("elsewhere")
-    git(tree, "config", "log.mailmap", "true")
-    assert trailers(tree, [], ["HEAD"]).fixes[0].endswith(' ("cache: begin")'), "git's complaints are no answer"
 
 
 def test_a_line_of_a_message_cannot_end_it(tmp_path: Path) -> None:
