@@ -263,9 +263,9 @@ def deliver(choice: ChosenCandidate, tree: Tree, request: PatchRequest, scanned:
     """
     from linesmith.analyzer.model.candidate import candidate_name
     from linesmith.analyzer.report import changes
-    from linesmith.patches.edit.patch import confirm, patch_of
+    from linesmith.patches.edit.patch import confirm, patch_of, whole
     from linesmith.patches.message.paragraphs import further_checks, is_worse
-    from linesmith.patches.series.files import whole
+    from linesmith.patches.series.mails import patch_files
 
     candidate = choice.candidate
     with request.deadline.running():
@@ -278,15 +278,14 @@ def deliver(choice: ChosenCandidate, tree: Tree, request: PatchRequest, scanned:
         patch = patch_of(candidate, choice.finding, tree, choice.number, confirmed, further, choice.profiled)
         patch = replace(patch, name=candidate_name(candidate))
         series = whole(patch, confirmed)
-        files = request.mailing.files(series, tree.root)
+        files = patch_files(series, tree.root)
     if request.format == "json":
         output.deliver(changes.render_json(patch, files, checks), request.mailing.file)
     else:
         request.mailing.write(files)
-    whole_text = "" if request.format == "json" else request.mailing.whole
-    in_time = tell(series, tree.root, files, request.deadline, whole_text)
+    tell(series)
     scanned.tell()
-    return is_worse(checks) or not in_time
+    return is_worse(checks)
 
 
 def _checks(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.base.errors import DeadlinePassed, OutputError
+from linesmith.analyzer.base.errors import OutputError
 from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.output import check_destinations, deliver, remark
@@ -72,33 +72,22 @@ class Mailing:
         """The one file for all, where there is one."""
         return None if self.output is None or self.output.is_folder else self.output.path
 
-    @property
-    def whole(self) -> str:
-        """What the text that holds all patches is called; empty where each has a file of its own."""
-        return "" if self.output is not None and self.output.is_folder else str(self.file or "standard output")
-
     def check(self) -> None:
         """Raise what ``deliver`` would for the place, before the long work is done."""
         if self.file is not None:
             check_destinations((self.file,), ("output",))
 
-    def files(self, series: PatchSeries, tree: Path) -> tuple[PatchFile, ...]:
-        """The files of the series, with recipients; raises ``TreeError``."""
-        from linesmith.patches.series.files import patch_files
-        from linesmith.patches.series.mails import recipients
-
-        return patch_files(series, tree, recipients(tree, series.steps))
-
-    def deliver(self, series: PatchSeries, tree: Path, deadline: Deadline) -> bool:
+    def deliver(self, series: PatchSeries, tree: Path, deadline: Deadline) -> None:
         """Write the files of the series; what a person has to know of it goes to standard error.
 
-        Returns whether all of that was found out in time. Raises ``TreeError``, and ``OutputError`` where a file cannot
-        be written.
+        Raises ``TreeError``, and ``OutputError`` where a file cannot be written.
         """
+        from linesmith.patches.series.mails import patch_files
+
         with deadline.running():
-            files = self.files(series, tree)
+            files = patch_files(series, tree)
         self.write(files)
-        return tell(series, tree, files, deadline, self.whole)
+        tell(series)
 
     def write(self, files: Sequence[PatchFile]) -> None:
         """Write the files where they are to go; those in a folder are named. Raises ``OutputError``."""
@@ -108,24 +97,10 @@ class Mailing:
             deliver(b"\n".join(file.content for file in files), self.file)
 
 
-def tell(series: PatchSeries, tree: Path, files: Sequence[PatchFile], deadline: Deadline, whole: str = "") -> bool:
-    """Say on standard error what a person has to look at: notes, refusals, and what the tree's checkpatch.pl says.
-
-    ``whole`` is what the text that holds all patches is called, where one does. Returns whether checkpatch.pl ended
-    before ``deadline``.
-    """
-    from linesmith.patches.series.files import complaints
-
+def tell(series: PatchSeries) -> None:
+    """Say on standard error what a person has to look at: notes and refusals."""
     for sentence in (*series.notes, *map(str, series.refusals)):
         remark(sentence)
-    try:
-        with deadline.running():
-            for sentence in complaints(tree, files, whole):
-                remark(sentence)
-    except DeadlinePassed:
-        remark(f"the tree's checkpatch.pl did not finish: {deadline.passed}")
-        return False
-    return True
 
 
 def write_files(files: Sequence[PatchFile], folder: Path) -> None:
@@ -210,14 +185,13 @@ class TreewideRequest:
         """
         if self.rules is not None:
             deliver(rules.encode(), self.rules, _RESULTS)
-        in_time = not late
         if self.dry_run or obstacles:
             self.deliver_plan(plan(self.format_))
-        elif not self.deliver(series, as_json):
-            in_time = False
+        else:
+            self.deliver(series, as_json)
         if obstacles:
             remark(f"no patch is written: {obstacles[0]}")
-        return int(bool(obstacles) or not in_time)
+        return int(bool(obstacles) or bool(late))
 
     def deliver_plan(self, plan: bytes) -> None:
         """Write what would be done, in place of patches; raises ``OutputError``."""
@@ -225,17 +199,16 @@ class TreewideRequest:
 
         deliver(visible(plan.decode("utf-8", "surrogateescape")).encode(), self.mailing.file)
 
-    def deliver(self, series: PatchSeries, as_json: Callable[[list[tuple[str, bytes]]], bytes]) -> bool:
-        """Write the patches; as JSON that ``as_json`` makes of their names and texts. Raises ``OutputError``.
+    def deliver(self, series: PatchSeries, as_json: Callable[[list[tuple[str, bytes]]], bytes]) -> None:
+        """Write the patches; as JSON that ``as_json`` makes of their names and texts. Raises ``OutputError``."""
+        from linesmith.patches.series.mails import patch_files
 
-        Returns whether all that is to be said of them was found out in time.
-        """
         if self.format_ != "json":
-            return self.mailing.deliver(series, self.tree.root, self.deadline)
+            self.mailing.deliver(series, self.tree.root, self.deadline)
+            return
         with self.deadline.running():
-            files = self.mailing.files(series, self.tree.root)
+            files = patch_files(series, self.tree.root)
         self.deliver_plan(as_json([(file.name, file.content) for file in files]))
-        return True
 
 
 def of_record(form: str, example: str, *tags: str) -> Callable[..., tuple[str, str]]:

@@ -19,8 +19,10 @@ from linesmith.analyzer.model import (
     Finding,
     Layout,
     Patch,
+    PatchSeries,
     Refusal,
     RefusalCode,
+    SeriesStep,
     SourceFact,
 )
 from linesmith.patches.build.confinement import compiler_version
@@ -232,6 +234,12 @@ def file_text(patch: Patch) -> bytes:
     below = f"{patch.message.below}\n\n" if patch.message.below else ""
     head = f"{patch.message}---\n{below}{visible(diffstat(diff))}\n"
     return head.encode("utf-8", "surrogateescape") + diff
+
+
+def whole(patch: Patch, confirmed: Confirmed) -> PatchSeries:
+    """A confirmed candidate as one patch."""
+    step = SeriesStep(str(patch.message), (confirmed.change,), patch.message.below)
+    return PatchSeries((step,), notes=patch.notes)
 
 
 def _notes(confirmed: Confirmed, candidate: Candidate) -> tuple[str, ...]:

@@ -12,8 +12,7 @@ from patch_cases import stamps, write_files
 
 from linesmith.analyzer.base.errors import TreeError
 from linesmith.analyzer.model import FileChange, PatchSeries, SeriesStep
-from linesmith.patches.series.files import patch_files
-from linesmith.patches.series.mails import PatchFile, recipients
+from linesmith.patches.series.mails import PatchFile, patch_files
 
 HEADER = "struct cache {\n\tlong root;\n\tlong lock;\n\tlong uses;\n};\n"
 MOVED = "struct cache {\n\tlong root;\n\tlong uses;\n\tlong lock;\n};\n"
@@ -69,16 +68,6 @@ def test_a_series_becomes_the_mails_that_git_takes(tmp_path: Path) -> None:
         "Ann Other <ann@example.org>\ncache: align lock\n\nIt meets uses.\n\n"
         "Ann Other <ann@example.org>\ncache: move lock\n\nIt meets root.\n\n"
     )
-
-
-def test_a_single_patch_has_no_number_and_goes_to_its_recipients(tmp_path: Path) -> None:
-    script = r'print "Max <max\@example.org> (maintainer:A)\n", "list\@example.org (open list)\n";'
-    to = recipients(write_files(tmp_path / "asked", {"scripts/get_maintainer.pl": script}), (MOVE,))
-    (only,) = patch_files(PatchSeries((MOVE,)), repository(tmp_path / "tree"), recipients=to)
-    mail = message_from_bytes(only.content)
-    assert [mail[name] for name in ("Subject", "To", "Cc")] == [
-        "[PATCH] cache: move lock", "Max <max@example.org>", "list@example.org",
-    ]  # fmt: skip
 
 
 def test_what_is_not_committed_has_no_base(tmp_path: Path) -> None:
