@@ -36,7 +36,7 @@ from linesmith.patches.build.kbuild import (
     seen_by_compilers,
 )
 from linesmith.patches.build.preparation import Progress
-from linesmith.patches.build.probe import CompiledProbe, Probe, compiled, probes
+from linesmith.patches.build.probe import CompiledProbe, Probe, compiled, first_compiled, probes
 from linesmith.patches.edit.edit import check_record, edit, spellings
 from linesmith.patches.edit.unified import diffstat, unified_diff
 from linesmith.patches.edit.verify import Verification, locate, verify
@@ -134,18 +134,13 @@ def _original(declared: Declared, tree: Tree, unit: str | None, progress: Progre
     else:
         build = plain_build(tree, seen_by_compilers(tree), declared.file, unit)
     progress(f"compiling {declared.place} as it is with {build.flags.compiler}")
-    failures: list[str] = []
     tried = probes(build, declared.file, declared.record.title, unit)
-    for probe in tried:
-        try:
-            found = compiled(for_unit(build, probe.unit), probe, {declared.file: declared.source})
-            return Original(declared, build, probe, found)
-        except VerificationFailed as failure:
-            failures.append(str(failure))
-    units = [one.through for one in tried if one.through]
-    through = f" (nor does it through {', '.join(units)})" if units else ""
-    step = "give what its build has: options with --cflags, generated headers or a built kernel with --build"
-    raise VerificationFailed(f"before any change, {failures[0]}{through}; {step}")
+    try:
+        probe, found = first_compiled(build, tried, {declared.file: declared.source})
+    except VerificationFailed as failure:
+        step = "give what its build has: options with --cflags, generated headers or a built kernel with --build"
+        raise VerificationFailed(f"{failure}; {step}") from None
+    return Original(declared, build, probe, found)
 
 
 def _first_confirmed(candidate: Candidate, original: Original, sources: Sequence[bytes]) -> Confirmed:

@@ -27,8 +27,7 @@ from linesmith.patches.build.options import Flags
 from linesmith.patches.build.overlay import Overlay, Quotes, lay_out, scratch
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.build.probe import check_reads
-from linesmith.patches.matrix.choice import CheckedChange, Environment, units_to_compile
-from linesmith.patches.matrix.units import Units
+from linesmith.patches.matrix.choice import CheckedChange, Environment, Units, units_to_compile
 
 _COMPLAINT = re.compile(
     r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+:)? (?P<kind>warning|(?:fatal )?error): (?P<text>.*)$"

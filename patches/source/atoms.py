@@ -14,9 +14,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import reduce
 
-from linesmith.patches.source.grammar import (
+from linesmith.patches.source.macros import without_comments
+from linesmith.patches.source.records import (
     Declarator,
     Node,
+    RecordSpan,
     arms,
     body,
     declarators,
@@ -25,8 +27,6 @@ from linesmith.patches.source.grammar import (
     names,
     nested_bodies,
 )
-from linesmith.patches.source.macros import without_comments
-from linesmith.patches.source.records import RecordSpan
 
 # A comment above a member that is about a section of the record. Only its words count, so that a record that is cut
 # into atoms again after a change is cut in the same way.

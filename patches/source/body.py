@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 
 from linesmith.analyzer.model import RefusalCode
 from linesmith.patches.source.atoms import AtomKind, Declaration, MemberScope, is_inseparable, scope
-from linesmith.patches.source.grammar import Declarator
 from linesmith.patches.source.pieces import Heading, SourcePiece, SourceText, find, headings, pieces, width
-from linesmith.patches.source.records import RecordSpan
+from linesmith.patches.source.records import Declarator, RecordSpan
 
 WIDTH = 80
 Remarks = Mapping[str, str]

@@ -21,9 +21,16 @@ from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused
 from linesmith.analyzer.base.text import shortened
 from linesmith.analyzer.model import FileChange, Layout, Refusal, RefusalCode
 from linesmith.patches.source.atoms import scope
-from linesmith.patches.source.grammar import unreadable
 from linesmith.patches.source.macros import without_comments
-from linesmith.patches.source.records import PARENTHESIS, RecordSpan, all_records, declaration_end, heads, records_named
+from linesmith.patches.source.records import (
+    PARENTHESIS,
+    RecordSpan,
+    all_records,
+    declaration_end,
+    heads,
+    records_named,
+    unreadable,
+)
 from linesmith.patches.source.tree import source_bytes
 
 # A declaration with fewer of the layout's members is another record of the same name.

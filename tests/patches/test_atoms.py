@@ -13,9 +13,8 @@ from patch_cases import atoms_of
 from text_cases import TextCase, declared, text_cases, text_rows
 
 from linesmith.patches.source.atoms import Atom, AtomKind
-from linesmith.patches.source.grammar import body
 from linesmith.patches.source.macros import closing, plain, without_comments, without_directives
-from linesmith.patches.source.records import RecordSpan, is_packed, records_named
+from linesmith.patches.source.records import RecordSpan, body, is_packed, records_named
 
 CASES = Path(__file__).with_name("cases")
 # Of the records below include/ of Debian's 6.1, this share at most may hold text the grammar does not know.
