@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
 
 from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused
 from linesmith.analyzer.model import Refusal, RefusalCode
@@ -17,8 +15,7 @@ from linesmith.patches.inline.lifetimes import Caches, copies, lifetimes, misali
 from linesmith.patches.inline.pointer import PointerMember, pointer_member
 from linesmith.patches.inline.rules import semantic_patch
 from linesmith.patches.inline.uses import Role
-from linesmith.patches.source import declaration as c_declaration
-from linesmith.patches.source.declaration import Declared
+from linesmith.patches.source.declaration import Declared, include_path, reached
 from linesmith.patches.source.macros import without_comments
 from linesmith.patches.source.records import records_named
 from linesmith.patches.treewide.mentions import (
@@ -33,9 +30,6 @@ from linesmith.patches.treewide.mentions import (
 from linesmith.patches.treewide.series import TreeImage
 from linesmith.patches.treewide.spatch import include_folders
 
-# Files that are looked into for what one file includes.
-_MOST_FILES = 400
-
 
 def target_record(pointer: PointerMember, image: TreeImage, progress: Progress) -> Declared:
     """Where the type of the object is declared: in the file of the record, in what that includes, or elsewhere.
@@ -44,29 +38,17 @@ def target_record(pointer: PointerMember, image: TreeImage, progress: Progress) 
     """
     file, apart = pointer.outer.file, other_programs(image.tree)
     named = (one.file for one in mentions(image.tree, pointer.record, progress) if not one.file.startswith(apart))
-    for group in ((file,), tuple(included(image, file)), tuple(dict.fromkeys(named))):
+    for group in ((file,), included(image, file), tuple(dict.fromkeys(named))):
         tags = tags_of(pointer.record, (image.read(one) for one in group))
         if bodies := [one for place in group for one in _declared_in(image, place, pointer, tags)]:
             return _only(bodies, pointer)
     raise DeclarationNotFound(f"{image.tree} has no body of {pointer.target}, which `{pointer.name}` points to")
 
 
-def included(image: TreeImage, file: str) -> Iterator[str]:
+def included(image: TreeImage, file: str) -> tuple[str, ...]:
     """The files that ``file`` includes, directly or not, as far as they are found without knowing the configuration."""
-    waiting, seen = [file], {file}
-    while waiting and len(seen) < _MOST_FILES:
-        origin = waiting.pop(0)
-        for is_quoted, name in c_declaration.included(image.read(origin)):
-            folders = (
-                *([str(PurePosixPath(origin).parent)] if is_quoted else []),
-                *include_folders(image.tree, origin),
-            )
-            places = (posixpath.normpath(posixpath.join(folder, name)) for folder in folders)
-            place = next((one for one in places if not one.startswith(("..", "/")) and image.has(one)), None)
-            if place is not None and place not in seen:
-                seen.add(place)
-                waiting.append(place)
-                yield place
+    follow = include_path(include_folders(image.tree, file), image.read, image.has)
+    return tuple(sorted(reached((file,), follow) - {file}))
 
 
 def _declared_in(image: TreeImage, file: str, pointer: PointerMember, tags: Sequence[str]) -> Iterator[Declared]:
@@ -154,7 +136,7 @@ def _incomplete(pointer: PointerMember, target: Declared, image: TreeImage) -> I
     """That the type is not complete where the record is declared."""
     outer = pointer.outer
     before = target.record.closing < outer.record.start
-    if not (before if target.file == outer.file else target.file in set(included(image, outer.file))):
+    if not (before if target.file == outer.file else target.file in included(image, outer.file)):
         reason = f"{target.record.title} is not complete where {outer.record.title} is declared"
         lift = f"move its declaration in front of {outer.place} first, or include the header that has it"
         yield Refusal(RefusalCode.TYPE_ORDER, target.place, reason, lift)

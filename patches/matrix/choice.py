@@ -26,7 +26,7 @@ from linesmith.patches.build.kbuild import TreeBuild, plain_build
 from linesmith.patches.build.options import Flags, from_cmd_file, from_words
 from linesmith.patches.build.preparation import Preparation, Progress, unit_commands
 from linesmith.patches.scan.units import Unit, database
-from linesmith.patches.source.declaration import include_path
+from linesmith.patches.source.declaration import include_path, reached
 from linesmith.patches.source.tree import Tree, source_bytes
 
 FlagsOf = Callable[[str], Flags | None]
@@ -115,23 +115,10 @@ class Includes:
     def _reaching(self, starts: Iterable[str], wanted: frozenset[str]) -> set[str]:
         """All files from which ``wanted`` are reached, themselves among them."""
         includers: dict[str, list[str]] = {}
-        seen = set(starts)
-        waiting = list(seen)
-        while waiting:
-            path = waiting.pop()
+        for path in reached(starts, self._of):
             for included in self._of(path):
                 includers.setdefault(included, []).append(path)
-                if included not in seen:
-                    seen.add(included)
-                    waiting.append(included)
-        reached = set(wanted)
-        waiting = list(wanted)
-        while waiting:
-            for path in includers.get(waiting.pop(), ()):
-                if path not in reached:
-                    reached.add(path)
-                    waiting.append(path)
-        return reached
+        return reached(wanted, lambda path: includers.get(path, ()))
 
 
 def _content(path: str) -> bytes | None:
