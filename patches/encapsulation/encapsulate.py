@@ -91,7 +91,7 @@ def encapsulate(record: str, member: str, accessor: str, tree: Path, progress: P
             reason = f"{accessor} is a name already"
             raise EditRefused(Refusal(RefusalCode.NAME_TAKEN, taken.place, reason, "give another with --accessor"))
         macros = measuring(image.tree, declared, near)
-        work = Work(declared, image, progress, typedefs_in_tree(image.tree, declared.record), macros)
+        work = Work(declared, image, progress, typedefs_in_tree(image.tree, outer), macros)
         foreign = {copy.file for copy in copies}
         others = (*map(of_other_program, copies), *unread_files(image.tree))
         survey = surveyed(work, [one.file for one in near if one.file not in foreign])

@@ -16,7 +16,7 @@ from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.build.kbuild import is_kernel
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.source.declaration import Declared
-from linesmith.patches.source.macros import LineCounter, closings, without_comments
+from linesmith.patches.source.macros import LineCounter, without_comments
 from linesmith.patches.source.records import RecordSpan, records_named
 from linesmith.patches.treewide.syntax import member_declarations
 
@@ -203,22 +203,15 @@ def names_of(declared: Declared, sources: Iterable[bytes]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((record.title, *([own[1].decode()] if own else []), *others)))
 
 
-def typedefs_in_tree(tree: Path, record: RecordSpan) -> tuple[str, ...]:
-    """The typedefs of ``record`` anywhere in the tree, by name.
+def typedefs_in_tree(tree: Path, declared: Declared) -> tuple[str, ...]:
+    """The typedefs of the record anywhere in the tree, by name.
 
     None for a kernel, which hardly has any: there it is left to Coccinelle to find them in headers.
     """
-    if record.typedef or is_kernel(tree):
+    if declared.record.typedef or is_kernel(tree):
         return ()
-    head = re.compile(rb"\btypedef\s+%s\s+%s\s*(\{)" % (record.kind.encode(), re.escape(record.name.encode())))
-    names: set[str] = set()
-    for source in (read_source(tree / file) for file in source_files(tree)):
-        if b"typedef" in source and record.name.encode() in source:
-            code = without_comments(source)
-            names.update(_typedefs_in(source, record))
-            ends = closings(code, (match.start(1) for match in head.finditer(code))).values()
-            names.update(behind[1].decode() for end in ends if (behind := _BEHIND.match(code, end + 1)))
-    return tuple(sorted(names - {record.name}))
+    names = names_of(declared, (read_source(tree / file) for file in source_files(tree)))
+    return tuple(sorted({*names} - {declared.record.title, declared.record.name}))
 
 
 def _typedefs_in(source: bytes, record: RecordSpan) -> Iterator[str]:
