@@ -60,7 +60,7 @@ def initialised(pointer: PointerMember, mentions: Sequence[Mention], sources: Ma
             lift = "initialise the object in its place, by hand"
             certain.append(Refusal(RefusalCode.INITIALISER, one.place, reason, lift))
         elif not record:
-            lift = f"see whether it is one of {pointer.outer.record.title}"
+            lift = f"check whether it is a {pointer.outer.record.title}"
             possible.append(Refusal(RefusalCode.INITIALISER, one.place, reason, lift))
     return Obstacles(tuple(certain), tuple(possible))
 
@@ -238,7 +238,7 @@ def _unknown(pointer: PointerMember, image: TreeImage, lost: Sequence[Mention]) 
         if word.search(image.read(file)):
             for one in group:
                 code = RefusalCode.IN_MACRO if one.macro else RefusalCode.TYPE_UNKNOWN
-                reason = f"the type in front of `{pointer.name}` is not known here (`{one.text[:60]}`)"
+                reason = f"the type of the record is not known here (`{one.text[:60]}`)"
                 yield Refusal(code, one.place, reason, f"change it by hand where it is a {pointer.outer.record.title}")
 
 
@@ -269,9 +269,9 @@ def _ownership(pointer: PointerMember, uses: PointerUses) -> Iterator[Refusal]:
     made = [use for use in allocations if not use.callee.startswith("devm_")]
     if made and not codes and not any(use.role is Role.RELEASE for use in uses.places):
         callees = dict.fromkeys(use.callee for use in uses.places if use.role is Role.VALUE and use.callee)
-        to = f", which is given to {', '.join(list(callees)[:_SHOWN])}" if callees else ""
-        reason = f"nothing is seen to free `{pointer.name}`{to}"
-        lift = "free it by way of the member first, in the function that frees the record"
+        to = f", which is passed to {', '.join(list(callees)[:_SHOWN])}" if callees else ""
+        reason = f"no code that frees `{pointer.name}` was found{to}"
+        lift = "free it through the member first, in the function that frees the record"
         yield Refusal(RefusalCode.FREED_ELSEWHERE, made[0].place, reason, lift)
     if not allocations and not {RefusalCode.UNKNOWN_ALLOCATION, RefusalCode.SHARED} & set(codes):
         reason = f"no allocation into `{pointer.name}` was found, so the object belongs to something else"

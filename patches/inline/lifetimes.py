@@ -112,10 +112,10 @@ def _rules(pointer: PointerMember) -> str:
 
 
 def released_otherwise(pointer: PointerMember, seen: Lifetimes) -> Iterator[Refusal]:
-    """Objects of the type that are freed by way of another pointer: they may be those of the member."""
+    """Objects of the type that are freed through another pointer: they may be those of the member."""
     for site in seen.released:
-        reason = f"{site.function}() frees a {pointer.target} by way of another pointer"
-        lift = f"free it as the member `{pointer.name}`, or show that it is another one"
+        reason = f"{site.function}() frees a {pointer.target} through another pointer"
+        lift = f"free it through the member `{pointer.name}`, or make sure that it is another object"
         yield Refusal(RefusalCode.FREED_ELSEWHERE, f"{site.file}:{site.line}", reason, lift)
 
 

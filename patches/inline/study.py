@@ -146,5 +146,5 @@ def _certain(uses: PointerUses) -> Iterator[Refusal]:
     """Functions that test an allocation which is gone."""
     checks = (use for use in uses.places if use.role is Role.ALLOCATION_CHECK)
     for use in {(one.file, one.function): one for one in checks}.values():
-        reason = f"{use.function}() cannot fail any more for want of memory for the object"
-        yield Refusal(RefusalCode.ALWAYS_SUCCEEDS, use.place, reason, "take away what is done when it does")
+        reason = f"{use.function}() can no longer fail to allocate the object"
+        yield Refusal(RefusalCode.ALWAYS_SUCCEEDS, use.place, reason, "remove its error handling")

@@ -32,7 +32,7 @@ def test_the_patch_applies_and_compiles_and_the_tree_is_not_touched(tree: Path, 
     before = stamps(tree)
     ended = linesmith("inline", "area.lock", "--tree", tree, "--on", "tree", "-o", tmp_path / "area.patch")
     assert (ended.returncode, stamps(tree)) == (0, before)
-    assert "area.c:17: area_make() cannot fail any more for want of memory for the object" in ended.stderr
+    assert "area.c:17: area_make() can no longer fail to allocate the object" in ended.stderr
     patch = (tmp_path / "area.patch").read_text()
     told = " ".join(patch.split("\n---\n")[0].split())
     assert "A struct area takes 16 bytes and a struct lock 4 (own flags)" in told
@@ -47,9 +47,9 @@ def test_what_stands_in_the_way_is_listed_and_no_patch_is_made(tree: Path) -> No
     ended = linesmith("inline", "area.lock", "--tree", tree)
     assert ended.returncode == 1
     assert ended.stdout.startswith("struct area.lock (area.c:7): a pointer to struct lock, 4 uses\n\nIn the way:\n")
-    assert "  null-test  area.c:21: whether the pointer is NULL is asked (area->lock); record" in ended.stdout
+    assert "  null-test  area.c:21: the pointer is tested for NULL (area->lock); keep" in ended.stdout
     assert "diff --git" not in ended.stdout
-    assert ended.stderr.startswith("linesmith: no patch is written: area.c:21: whether the pointer is NULL is asked")
+    assert ended.stderr.startswith("linesmith: no patch is written: area.c:21: the pointer is tested for NULL")
 
 
 def test_a_change_that_does_not_compile_is_not_given_out(tree: Path) -> None:
