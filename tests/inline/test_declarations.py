@@ -11,8 +11,8 @@ from text_cases import TextCase, text_cases
 
 from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused
 from linesmith.analyzer.model import RefusalCode
+from linesmith.patches.inline.inline import target_record
 from linesmith.patches.inline.pointer import pointer_member, with_object, without_emptied
-from linesmith.patches.inline.study import target_record
 from linesmith.patches.source.declaration import Declared
 from linesmith.patches.source.records import records_named
 from linesmith.patches.treewide.series import TreeImage, tree_image
