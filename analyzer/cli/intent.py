@@ -197,7 +197,6 @@ def _from_profile(found: Explanation, basis: PremiseOptions) -> TypeIntent:
     """The recommended candidates say what to part; raises ``NothingToSuggest`` where the profile shows no record."""
     from linesmith.analyzer.cli.suggest import offered
     from linesmith.analyzer.intent.entry import Grounds, entry, separated_by
-    from linesmith.patches.message.paragraphs import move_clause
 
     known = basis.premises(Path(found.reading.identity.path), found.reading)
     known = premises.in_found_caches(known, found)
@@ -213,7 +212,7 @@ def _from_profile(found: Explanation, basis: PremiseOptions) -> TypeIntent:
         separated=tuple(
             one for line in lines for each in taken for one in separated_by(each, line.triage.pairs, _of(line))
         ),
-        change=_change([move_clause(move) for move in moves]),
+        change=_change([str(move) for move in moves]),
         kernel=known.kernel,
         nominal=any(line.nominal for line in found.profile.lines),
     )

@@ -72,6 +72,15 @@ class Move:
     align: int | None = None
     members: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        """The move as an imperative clause."""
+        if self.kind is MoveKind.ALIGN:
+            return f"align {self.member} to {self.align} bytes"
+        if self.kind is MoveKind.SWAP:
+            return f"swap {self.member} and {self.partner}"
+        whole = f" (with {', '.join(self.members[1:])})" if len(self.members) > 1 else ""
+        return f"move {self.member}{whole} {f'after {self.after}' if self.after else 'to the front'}"
+
 
 @dataclass(frozen=True, slots=True)
 class Residual(MemberPair):

@@ -105,16 +105,6 @@ def _prefix_by_path(file: str) -> str:
     return folders[-1] if folders else path.stem.partition("_")[0]
 
 
-def move_clause(move: Move) -> str:
-    """A move as an imperative clause."""
-    if move.kind is MoveKind.ALIGN:
-        return f"align {move.member} to {move.align} bytes"
-    if move.kind is MoveKind.SWAP:
-        return f"swap {move.member} and {move.partner}"
-    whole = f" (with {', '.join(move.members[1:])})" if len(move.members) > 1 else ""
-    return f"move {move.member}{whole} {f'after {move.after}' if move.after else 'to the front'}"
-
-
 def message_rows(rows: Iterable[str]) -> str:
     """Rows of a message, one below the other."""
     return "\n".join(paragraph(f"{INDENT}{row}", then=3 * INDENT) for row in rows)
@@ -122,7 +112,7 @@ def message_rows(rows: Iterable[str]) -> str:
 
 def moves_text(moves: Sequence[Move]) -> str:
     """What the moves do, as a sentence."""
-    clauses = [move_clause(move) for move in moves[:_MOVES]]
+    clauses = [str(move) for move in moves[:_MOVES]]
     if len(moves) > _MOVES:
         clauses.append(f"{len(moves) - _MOVES} more moves")
     text = "; ".join(clauses)

@@ -20,7 +20,6 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, NOT_JUDGED, Candidate, Finding, Layout, Profile
 from linesmith.analyzer.sharing.parts import own_members
 from linesmith.analyzer.sharing.triage import top_members
-from linesmith.patches.message.paragraphs import move_clause
 from linesmith.tuner.constraints.facts import Premises
 from linesmith.tuner.cost.heat import contended_on
 from linesmith.tuner.propose.candidates import MOST_CANDIDATES, Suggestion, candidate
@@ -272,7 +271,7 @@ def _reason(best: Contender, found: Sequence[Contender]) -> str:
 
 def _with_memory(one: Contender) -> str:
     """What a change that takes more memory saves, a sentence."""
-    made = " and ".join(move_clause(move) for move in one.candidate.moves)
+    made = " and ".join(map(str, one.candidate.moves))
     more, share = one.candidate.after.size - one.candidate.before.size, growth(one.candidate)
     return f" With {more} bytes more ({share:+.0%} memory): {made} saves {one.saved:,.0f}."
 

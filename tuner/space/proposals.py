@@ -16,7 +16,6 @@ from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Candidate, Dimension, Finding, HolderChange, MoveKind, Point, Searching, Space
-from linesmith.patches.message.paragraphs import move_clause
 from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
 from linesmith.tuner.propose.arrangement import unchanged
 from linesmith.tuner.propose.candidates import candidate, propose
@@ -149,7 +148,7 @@ class RecordProposals:
         """What is done, in words, and what it does to the records around the one that is changed."""
         option, target = self._option(point), self.record.subject
         holders = target.holders.changes(option.granule, option.size - target.layout.size)
-        return (*(move_clause(move) for move in option.arrangement.moves), *_around(holders))
+        return (*map(str, option.arrangement.moves), *_around(holders))
 
     def estimate(self, point: Point) -> float:
         """The predicted ratio of its cost to that of the baseline; below 1 is better."""
