@@ -152,7 +152,7 @@ def declared_with(
         naming = dict.fromkeys(one.file for one in mentions(tree, record, progress))
         found = list(_declaring(tree, files, tags_of(record, (read_source(tree / file) for file in naming)), member))
     if not found:
-        remedy = "check the names, as the tag or typedef and the member's declaration have them"
+        remedy = "check both names; the record may be named by its tag or a typedef"
         raise DeclarationNotFound(f"{tree} declares no record {record} with a member {member}; {remedy}")
     apart = other_programs(tree)
     near = [one for one in found if not one.file.startswith(apart)] or found
