@@ -26,14 +26,6 @@ from linesmith.patches.treewide.syntax import parsed, text
 # Code that relies on what the record is: initialisers of the pointer, and the order of the members.
 
 
-@dataclass(frozen=True, slots=True)
-class Obstacles:
-    """``certain`` stand in the way of the change, ``possible`` are places for a person to look at."""
-
-    certain: tuple[Refusal, ...]
-    possible: tuple[Refusal, ...]
-
-
 # Initialisers that give the pointer a value: ``struct area first = { .lock = &first_lock }``.
 
 _DESIGNATOR = re.compile(rb"(?:\A|[{,;\n(])\s*\.\s*\Z")
@@ -41,8 +33,10 @@ _BACK = 200
 _STORAGE = re.compile(r"\b(?:const|volatile|static)\s+")
 
 
-def initialised(pointer: PointerMember, mentions: Sequence[Mention], sources: Mapping[str, bytes]) -> Obstacles:
-    """The designated initialisers among ``mentions``; of unknown records only where the file names the pointer's."""
+def initialised(
+    pointer: PointerMember, mentions: Sequence[Mention], sources: Mapping[str, bytes]
+) -> tuple[list[Refusal], list[Refusal]]:
+    """The designated initialisers among ``mentions``: of the record, and of unknown ones in files that name it."""
     names = (re.escape(name.removeprefix("struct ").encode()) for name in pointer.holders)
     word = re.compile(rb"\b(?:" + b"|".join(names) + rb")\b")
     certain: list[Refusal] = []
@@ -62,7 +56,7 @@ def initialised(pointer: PointerMember, mentions: Sequence[Mention], sources: Ma
         elif not record:
             lift = f"check whether it is a {pointer.outer.record.title}"
             possible.append(Refusal(RefusalCode.INITIALISER, one.place, reason, lift))
-    return Obstacles(tuple(certain), tuple(possible))
+    return certain, possible
 
 
 def _initialised_record(root: tree_sitter.Node, offset: int) -> str:
@@ -90,8 +84,8 @@ _RELYING = frozenset(
 )
 
 
-def reliance(pointer: PointerMember, sources: Mapping[str, bytes]) -> Obstacles:
-    """What ``sources``, the files that name the record, rely on; certain are initialisers by position."""
+def reliance(pointer: PointerMember, sources: Mapping[str, bytes]) -> tuple[list[Refusal], list[Refusal]]:
+    """What ``sources``, the files that name the record, rely on: initialisers by position, and all else."""
     title = pointer.outer.record.title
     looking = RecordText(pointer.outer.record.name)
     certain: list[Refusal] = []
@@ -107,7 +101,7 @@ def reliance(pointer: PointerMember, sources: Mapping[str, bytes]) -> Obstacles:
                 reason = f"{one.kind.value} of {title} (`{one.text[:60]}`)"
                 lift = f"check that it holds when {title} is larger and `{pointer.name}` its last member"
                 possible.append(Refusal(RefusalCode.OFFSET, place, reason, lift))
-    return Obstacles(tuple(certain), tuple(possible))
+    return certain, possible
 
 
 _DECLARED = re.compile(rb"\s*(?:\[[^\]]*\]\s*)*(?:;|,|:\s*\d)")
@@ -201,8 +195,8 @@ def find_uses(pointer: PointerMember, mentioned: PointerMentions, image: TreeIma
     for file, group in groupby(ours, lambda one: one.file):
         root = parsed(mentioned.sources[file])
         places += (use_at(root, file, one, pointer.targets) for one in group)
-    initialisers = initialised(pointer, mentioned.every, mentioned.sources)
-    return PointerUses(tuple(places), typed, (*unknown, *initialisers.possible), initialisers.certain)
+    certain, possible = initialised(pointer, mentioned.every, mentioned.sources)
+    return PointerUses(tuple(places), typed, (*unknown, *possible), tuple(certain))
 
 
 def _declares(pointer: PointerMember, source: bytes, one: Mention) -> bool:

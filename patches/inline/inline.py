@@ -128,7 +128,7 @@ def study(record: str, member: str, image: TreeImage, progress: Progress) -> Stu
     uses = find_uses(pointer, mentioned, image, progress)
     caches = object_caches(uses.places, image, progress)
     seen = lifetimes(pointer, uses, image, progress)
-    relying = reliance(pointer, sources)
+    by_position, relying = reliance(pointer, sources)
     # A compiler relies on an alignment that is promised, and a program's records may begin anywhere.
     attribute = _KERNEL_ALIGNMENT if is_kernel(image.tree) else ""
     in_the_way = (
@@ -136,12 +136,12 @@ def study(record: str, member: str, image: TreeImage, progress: Progress) -> Stu
         *standing(pointer, target, uses),
         *caches.standing,
         *released_otherwise(pointer, seen),
-        *relying.certain,
+        *by_position,
     )
     sites = (
         *uses.sites,
         *map(of_other_program, copied),
-        *relying.possible,
+        *relying,
         *caches.left,
         *copies(pointer, seen),
         *(misaligned(pointer, sources) if attribute else ()),
