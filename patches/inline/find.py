@@ -23,9 +23,6 @@ from linesmith.patches.treewide.series import TreeImage
 from linesmith.patches.treewide.spatch import Report, SemanticPatch, spatch
 from linesmith.patches.treewide.syntax import parsed, text
 
-# Code that relies on what the record is: initialisers of the pointer, and the order of the members.
-
-
 # Initialisers that give the pointer a value: ``struct area first = { .lock = &first_lock }``.
 
 _DESIGNATOR = re.compile(rb"(?:\A|[{,;\n(])\s*\.\s*\Z")
