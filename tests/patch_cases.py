@@ -19,8 +19,7 @@ from linesmith.analyzer.model import (
     Triage,
     TriageKind,
 )
-from linesmith.patches.edit.edit import edit
-from linesmith.patches.edit.insertions import AddedText
+from linesmith.patches.edit.edit import Attributes, edit
 from linesmith.patches.source.atoms import Atom, scope
 from linesmith.patches.source.pieces import SourceText
 from linesmith.patches.source.records import records_named
@@ -71,7 +70,7 @@ def edited(
     source: bytes,
     moves: Sequence[Move],
     order: str,
-    spelling: AddedText | None = None,
+    spelling: Attributes | None = None,
     remarks: Mapping[str, str] | None = None,
     file: str = FILE,
 ) -> bytes:

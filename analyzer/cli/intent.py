@@ -113,7 +113,6 @@ def _from_profile(found: Explanation, basis: PremiseOptions) -> TypeIntent:
     """The recommended candidates say what to part; raises ``NothingToSuggest`` where the profile shows no record."""
     from linesmith.analyzer.cli.suggest import offered
     from linesmith.analyzer.intent.entry import Grounds, entry, separated_by
-    from linesmith.analyzer.model import MemberGroup, MoveKind
 
     known = basis.premises(Path(found.reading.identity.path), found.reading)
     known = premises.in_found_caches(known, found)
@@ -128,9 +127,6 @@ def _from_profile(found: Explanation, basis: PremiseOptions) -> TypeIntent:
         Path(found.profile.source).name,
         separated=tuple(
             one for line in lines for each in taken for one in separated_by(each, line.triage.pairs, _of(line))
-        ),
-        groups=tuple(
-            MemberGroup(move.member, move.members) for move in moves if move.kind is MoveKind.GROUP and move.members
         ),
         change=_change([move.clause for move in moves]),
         kernel=known.kernel,

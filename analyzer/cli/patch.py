@@ -7,7 +7,6 @@ takes longest; what is not as expected of the patch that comes out is said besid
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -40,57 +39,6 @@ _ALL_SMALL = (
     "Nothing to change: every record has too small a part of the contended accesses; with --type NAME, `linesmith"
     " patch` takes a record anyway."
 )
-_GROUP = re.compile(r"(\w+)=(\w+(?:,\w+)*)")
-
-
-@dataclass(frozen=True, slots=True)
-class StyleOptions:
-    """How a candidate is written in C: with a ``comment``, with ``padding``; ``groups`` have a name and members."""
-
-    comment: bool
-    padding: bool
-    groups: tuple[tuple[str, ...], ...]
-
-    def dressed(self, candidate: Candidate, facts: Sequence[SourceFact]) -> Candidate:
-        """The candidate written so, where ``facts`` of its record allow it; raises ``EditRefused``."""
-        from linesmith.patches.edit.edit import check_positions, grouped, padded
-
-        written = padded(candidate) if self.padding else candidate
-        for name, *members in self.groups:
-            written = grouped(written, name, members)
-        check_positions(candidate, written, facts)
-        return written
-
-    def remarks(self, candidate: Candidate, finding: Finding) -> Remarks | None:
-        """Why the members stand where they do then, for the next who reads the source."""
-        from linesmith.patches.message.paragraphs import remarks_on
-
-        return remarks_on(candidate, finding) if self.comment else None
-
-
-def _groups(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    """Each as its name and its members."""
-    found = [_GROUP.fullmatch(one) for one in given]
-    for one, text in zip(found, given, strict=True):
-        if one is None:
-            raise click.BadParameter(f"{text!r} is not a group; write NAME=MEMBER,MEMBER")
-    return tuple((one[1], *one[2].split(",")) for one in found if one)
-
-
-_style_given = options.gathered(
-    "style",
-    StyleOptions,
-    click.option("--comment/--no-comment", default=True, help="Explain the position in a comment (default)."),
-    click.option("--padding", is_flag=True, help="Insert padding instead of an alignment attribute."),
-    click.option(
-        "--group",
-        "groups",
-        metavar="NAME=MEMBER,...",
-        multiple=True,
-        callback=_groups,
-        help="Mark adjacent members as a cacheline group, with its assertions. Can be repeated.",
-    ),
-)
 
 
 @click.command()
@@ -108,8 +56,7 @@ _style_given = options.gathered(
 @options.format_
 @series_output.series_given
 @options.matrix_given
-@_style_given
-@click.option("--series", "in_steps", is_flag=True, help="Write one patch per move; each one compiles.")
+@click.option("--comment/--no-comment", default=True, help="Explain the position in a comment (default).")
 @click.option(
     "--scan/--no-scan", default=True, help="Scan the sources for code that relies on the member order (default)."
 )
@@ -131,8 +78,7 @@ def command(
     format_: str,
     mailing: series_output.Mailing,
     checking: options.Checking,
-    style: StyleOptions,
-    in_steps: bool,
+    comment: bool,
     scan: bool,
     dry_run: bool,
 ) -> None:
@@ -147,11 +93,11 @@ def command(
     from linesmith.patches.source.tree import Tree
 
     sources = Tree(tree, build, cflags)
-    request = PatchRequest(mailing, checking, style, in_steps, scan, format_, basis.machine.cpus, deadline)
+    request = PatchRequest(mailing, checking, comment, scan, format_, basis.machine.cpus, deadline)
     # What would be in the way at the end only: no place to write to, or a commit that is not there.
     if format_ == "json" and mailing.output is not None and mailing.output.is_folder:
         raise click.UsageError("--format json writes one file; name a file with -o, not a directory")
-    mailing.check(tree)
+    mailing.check()
     _check_tree(elf, sources)
     with interruptible():
         found = analyse(elf, profile, evidence, type_, trace=trace)
@@ -204,8 +150,7 @@ class PatchRequest:
 
     mailing: Mailing
     checking: Checking
-    style: StyleOptions
-    in_steps: bool
+    comment: bool
     scan: bool
     format: str
     cpus: int
@@ -289,14 +234,20 @@ def survey(found: Explanation, tree: Tree, request: PatchRequest, *, dry_run: bo
     return scan_if_possible(tree.root, tree.build, found) if request.scan else ()
 
 
+def _remarks(choice: ChosenCandidate, request: PatchRequest) -> Remarks | None:
+    """Why the members stand where they do then, for the next who reads the source."""
+    from linesmith.patches.message.paragraphs import remarks_on
+
+    return remarks_on(choice.candidate, choice.seen) if request.comment else None
+
+
 def show_draft(choice: ChosenCandidate, tree: Tree, request: PatchRequest) -> None:
     """The candidate as an edit that nothing has confirmed."""
     from linesmith.analyzer.report import changes
     from linesmith.patches.edit.patch import draft
 
-    candidate = request.style.dressed(choice.candidate, choice.facts)
     with request.deadline.running():
-        made = draft(candidate, tree, request.style.remarks(candidate, choice.seen))
+        made = draft(choice.candidate, tree, _remarks(choice, request))
     output.deliver(changes.render_draft(made, request.format), request.mailing.file)
 
 
@@ -310,30 +261,28 @@ def deliver(
     """
     from linesmith.analyzer.model.candidate import candidate_name
     from linesmith.analyzer.report import changes
-    from linesmith.patches.edit.patch import confirm, patch_of
+    from linesmith.patches.edit.patch import confirm, patch_of, whole
     from linesmith.patches.message.paragraphs import further_checks, is_worse
-    from linesmith.patches.series.files import stepwise, whole
+    from linesmith.patches.series.mails import patch_files
 
-    candidate = request.style.dressed(choice.candidate, choice.facts)
+    candidate = choice.candidate
     with request.deadline.running():
-        confirmed = confirm(candidate, tree, StepReporter(), request.style.remarks(candidate, choice.seen))
+        confirmed = confirm(candidate, tree, StepReporter(), _remarks(choice, request))
     scan = next((one for one in scans if one.record == candidate.type), None)
     checks = _checks(candidate, confirmed, tree, request, layouts, scan)
     title = confirmed.original.declared.record.title
     further = further_checks(checks, scan, title, choice.facts)
     with request.deadline.running():
         patch = patch_of(candidate, choice.finding, tree, choice.number, confirmed, further, choice.profiled)
-        patch = replace(patch, name=candidate_name(choice.candidate))
-        in_steps = request.in_steps
-        series = stepwise(candidate, patch, confirmed, tree, StepReporter()) if in_steps else whole(patch, confirmed)
-        files = request.mailing.files(series, tree.root)
+        patch = replace(patch, name=candidate_name(candidate))
+        series = whole(patch, confirmed)
+        files = patch_files(series, tree.root)
     if request.format == "json":
         output.deliver(changes.render_json(patch, files, checks), request.mailing.file)
     else:
         request.mailing.write(files)
-    whole_text = "" if request.format == "json" else request.mailing.whole
-    in_time = tell(series, tree.root, files, request.deadline, whole_text)
-    return is_worse(checks) or not in_time
+    tell(series)
+    return is_worse(checks)
 
 
 def _checks(

@@ -7,7 +7,6 @@ patch, and have the further options of a ``TreewideRequest`` for that.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.base.errors import DeadlinePassed, OutputError
+from linesmith.analyzer.base.errors import OutputError
 from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.output import check_destinations, deliver, remark
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from linesmith.patches.source.tree import Tree
 
 
-_ADDRESS = re.compile(r"https?://\S+")
 # The parameters of a change of a whole tree that name results.
 _RESULTS = ("rules", "output")
 
@@ -65,10 +63,8 @@ class SeriesPlace:
 
 @dataclass(frozen=True, slots=True)
 class Mailing:
-    """What a user says of a series: its trailers, and where its files go (``None``: standard output)."""
+    """Where the files of a series go (``None``: standard output)."""
 
-    links: tuple[str, ...]
-    fixes: tuple[str, ...]
     output: SeriesPlace | None
 
     @property
@@ -76,25 +72,22 @@ class Mailing:
         """The one file for all, where there is one."""
         return None if self.output is None or self.output.is_folder else self.output.path
 
-    @property
-    def whole(self) -> str:
-        """What the text that holds all patches is called; empty where each has a file of its own."""
-        return "" if self.output is not None and self.output.is_folder else str(self.file or "standard output")
-
-    def check(self, tree: Path) -> None:
-        """Raise what ``files`` and ``write`` would for a commit or a place, before the long work is done."""
-        from linesmith.patches.series.files import trailers
-
-        trailers(tree, self.links, self.fixes)
+    def check(self) -> None:
+        """Raise what ``deliver`` would for the place, before the long work is done."""
         if self.file is not None:
             check_destinations((self.file,), ("output",))
 
-    def files(self, series: PatchSeries, tree: Path) -> tuple[PatchFile, ...]:
-        """The files of the series, with trailers and recipients; raises ``TreeError``."""
-        from linesmith.patches.series.files import patch_files, trailers
-        from linesmith.patches.series.mails import recipients
+    def deliver(self, series: PatchSeries, tree: Path, deadline: Deadline) -> None:
+        """Write the files of the series; what a person has to know of it goes to standard error.
 
-        return patch_files(series, tree, trailers(tree, self.links, self.fixes), recipients(tree, series.steps))
+        Raises ``TreeError``, and ``OutputError`` where a file cannot be written.
+        """
+        from linesmith.patches.series.mails import patch_files
+
+        with deadline.running():
+            files = patch_files(series, tree)
+        self.write(files)
+        tell(series)
 
     def write(self, files: Sequence[PatchFile]) -> None:
         """Write the files where they are to go; those in a folder are named. Raises ``OutputError``."""
@@ -104,24 +97,10 @@ class Mailing:
             deliver(b"\n".join(file.content for file in files), self.file)
 
 
-def tell(series: PatchSeries, tree: Path, files: Sequence[PatchFile], deadline: Deadline, whole: str = "") -> bool:
-    """Say on standard error what a person has to look at: notes, refusals, and what the tree's checkpatch.pl says.
-
-    ``whole`` is what the text that holds all patches is called, where one does. Returns whether checkpatch.pl ended
-    before ``deadline``.
-    """
-    from linesmith.patches.series.files import complaints
-
+def tell(series: PatchSeries) -> None:
+    """Say on standard error what a person has to look at: notes and refusals."""
     for sentence in (*series.notes, *map(str, series.refusals)):
         remark(sentence)
-    try:
-        with deadline.running():
-            for sentence in complaints(tree, files, whole):
-                remark(sentence)
-    except DeadlinePassed:
-        remark(f"the tree's checkpatch.pl did not finish: {deadline.passed}")
-        return False
-    return True
 
 
 def write_files(files: Sequence[PatchFile], folder: Path) -> None:
@@ -135,25 +114,9 @@ def write_files(files: Sequence[PatchFile], folder: Path) -> None:
         click.echo(visible(str(folder / file.name)))
 
 
-def _addresses(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
-    for one in given:
-        if not _ADDRESS.fullmatch(one):
-            raise click.BadParameter(f"{one!r} is not a URL; give the full URL, with https://")
-    return given
-
-
 series_given = options.gathered(
     "mailing",
     Mailing,
-    click.option(
-        "--link",
-        "links",
-        metavar="URL",
-        multiple=True,
-        callback=_addresses,
-        help="Add a Link: line to each message. Can be repeated.",
-    ),
-    click.option("--fixes", metavar="COMMIT", multiple=True, help="Fixes: of the last patch. Can be repeated."),
     click.option(
         *("-o", "--output"),
         metavar="FILE|DIR/",
@@ -187,7 +150,7 @@ class TreewideRequest:
 
         Raises ``OutputError`` or ``TreeError`` where that is not so.
         """
-        self.mailing.check(self.tree.root)
+        self.mailing.check()
         if self.rules is not None:
             check_destinations((self.rules,), _RESULTS)
         found = self.checking.configurations(self.tree, "")
@@ -222,31 +185,28 @@ class TreewideRequest:
         """
         if self.rules is not None:
             deliver(rules.encode(), self.rules, _RESULTS)
-        in_time = not late
         if self.dry_run or obstacles:
             self.deliver_plan(plan(self.format_))
-        elif not self.deliver(series, as_json):
-            in_time = False
+        else:
+            self.deliver(series, as_json)
         if obstacles:
             remark(f"no patch is written: {obstacles[0]}")
-        return int(bool(obstacles) or not in_time)
+        return int(bool(obstacles) or bool(late))
 
     def deliver_plan(self, plan: bytes) -> None:
         """Write what would be done, in place of patches; raises ``OutputError``."""
         deliver(visible(plan.decode("utf-8", "surrogateescape")).encode(), self.mailing.file)
 
-    def deliver(self, series: PatchSeries, as_json: Callable[[list[tuple[str, bytes]]], bytes]) -> bool:
-        """Write the patches; as JSON that ``as_json`` makes of their names and texts. Raises ``OutputError``.
+    def deliver(self, series: PatchSeries, as_json: Callable[[list[tuple[str, bytes]]], bytes]) -> None:
+        """Write the patches; as JSON that ``as_json`` makes of their names and texts. Raises ``OutputError``."""
+        from linesmith.patches.series.mails import patch_files
 
-        Returns whether all that is to be said of them was found out in time.
-        """
+        if self.format_ != "json":
+            self.mailing.deliver(series, self.tree.root, self.deadline)
+            return
         with self.deadline.running():
-            files = self.mailing.files(series, self.tree.root)
-        if self.format_ == "json":
-            self.deliver_plan(as_json([(file.name, file.content) for file in files]))
-            return True
-        self.mailing.write(files)
-        return tell(series, self.tree.root, files, self.deadline, self.mailing.whole)
+            files = patch_files(series, self.tree.root)
+        self.deliver_plan(as_json([(file.name, file.content) for file in files]))
 
 
 def of_record(form: str, example: str, *tags: str) -> Callable[..., tuple[str, str]]:

@@ -96,7 +96,6 @@ PROGRAMS = (
     Tool(CHANGE, "C compiler", ("gcc", "clang", "cc"), "gcc", "confirms patches by compiling them", _RECOMPILED),
     Tool(CHANGE, "coccinelle", ("spatch",), "coccinelle", "edits all users of a member", ("encapsulate", "inline")),
     Tool(CHANGE, "git", ("git",), "git", "reads revisions, and lists who to send patches to"),
-    Tool(CHANGE, "perl", ("perl",), "perl", "runs the tree's own checkpatch.pl on patches"),
     Tool(CHANGE, "clang", ("clang", "clang-19"), "clang", "trees that are configured for clang, and `--matrix`"),
     *(
         Tool(CHANGE, f"compiler for {machine}", (f"{tools}-gcc",), f"gcc-{tools}", f"patches under {options}")

@@ -24,7 +24,6 @@ from linesmith.analyzer.model import (
     Finding,
     Isolation,
     Layout,
-    MemberGroup,
     Residual,
     SizeBudget,
     SlabBasis,
@@ -169,7 +168,6 @@ class Grounds:
     lines: Sequence[Finding]
     profile: str
     separated: Sequence[Residual] = ()
-    groups: Sequence[MemberGroup] = ()
     change: str = ""
     kernel: Kernel | None = None
     nominal: bool = False
@@ -185,7 +183,6 @@ def entry(grounds: Grounds, *, largest: int = 0) -> TypeIntent:
     return TypeIntent(
         record=grounds.layout.name,
         reason=one_line(_reason(grounds)),
-        groups=tuple(grounds.groups),
         isolations=isolations(apart),
         budget=budget(grounds.layout, grounds.kernel, largest),
         hot=seen.hot,

@@ -23,8 +23,6 @@ class MoveKind(StrEnum):
     SWAP = "swap"
     FILL_HOLE = "move into a hole"
     ALIGN = "align"
-    PAD = "pad"
-    GROUP = "group"
 
 
 class Strategy(StrEnum):
@@ -55,8 +53,6 @@ class Move:
 
     A swap names its partner in ``partner``; ``align`` is the new explicit alignment in bytes. An anonymous record
     goes by the first name inside it. ``members`` are all that move as one atom, in order, where they are several.
-    A padding called ``member`` comes in front of ``partner``, which then begins at a multiple of ``align``; the marks
-    of a group called ``member`` come around ``members``.
     """
 
     kind: MoveKind
@@ -71,10 +67,6 @@ class Move:
         """The move as an imperative clause."""
         if self.kind is MoveKind.ALIGN:
             return f"align {self.member} to {self.align} bytes"
-        if self.kind is MoveKind.PAD:
-            return f"put padding in front of {self.partner}, which then begins at a multiple of {self.align} bytes"
-        if self.kind is MoveKind.GROUP:
-            return f"mark {', '.join(self.members)} as the group {self.member}"
         if self.kind is MoveKind.SWAP:
             return f"swap {self.member} and {self.partner}"
         whole = f" (with {', '.join(self.members[1:])})" if len(self.members) > 1 else ""
@@ -139,13 +131,12 @@ class Candidate:
 class CommitMessage:
     """A commit message in parts, in the order in which they stand in it; each is wrapped, and empty ones are left out.
 
-    ``series`` says which patch of several it is. ``trouble`` is who meets on the line with the evidence, ``starts``
-    in how many places of an object members share a line, ``cost`` its size and memory. ``below`` is for reviewers: it
-    stands below the ``---`` of a mail and is no part of the commit.
+    ``trouble`` is who meets on the line with the evidence, ``starts`` in how many places of an object members share a
+    line, ``cost`` its size and memory. ``below`` is for reviewers: it stands below the ``---`` of a mail and is no part
+    of the commit.
     """
 
     subject: str
-    series: str = ""
     trouble: str = ""
     change: str = ""
     layout: str = ""

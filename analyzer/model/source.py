@@ -38,13 +38,11 @@ class RefusalCode(StrEnum):
     MARKER = "marker"
     NAME_TAKEN = "name-taken"
     NEEDS_OBJECT = "needs-object"
-    NOT_ADJACENT = "not-adjacent"
     NOT_ALONE = "not-alone"
     NOT_C = "not-c"
     NOT_COMPILED = "not-compiled"
     NOT_PARSED = "not-parsed"
     NOT_WRITTEN = "not-written"
-    NO_MARKERS = "no-markers"
     NO_STRUCT = "no-struct"
     NULL_TEST = "null-test"
     OFFSET = "offset"
@@ -273,11 +271,9 @@ class SeriesStep:
 class PatchSeries:
     """Steps in the order in which they apply; the tree builds after each.
 
-    ``cover`` is the text of a cover letter, its first line the subject; empty where a single patch needs none.
     ``refusals`` are places that a person has to look at; ``notes`` are for who runs the command.
     """
 
     steps: tuple[SeriesStep, ...]
-    cover: str = ""
     refusals: tuple[Refusal, ...] = ()
     notes: tuple[str, ...] = ()

@@ -196,7 +196,7 @@ def plain_build(tree: Tree, seen: Sequence[Path], file: str, unit: str | None) -
     build, cflags, root = tree.build, tree.cflags, tree.root.resolve()
     database = next((place / NAME for place in (build, tree.root) if place and (place / NAME).is_file()), None)
     if database is None or cflags:
-        own = (f"-I{root}", f"-I{root / 'include'}", f"-I{root / PurePosixPath(file).parent}")
+        own = (f"-I{root}", f"-I{root / 'include'}")
         given = from_words(["cc", *_split(cflags)], Path("--cflags"), root, ())
         flags = replace(given, options=(*given.options, *own))
         made_from = shlex.join(("cc", *given.options))
@@ -216,10 +216,8 @@ def plain_build(tree: Tree, seen: Sequence[Path], file: str, unit: str | None) -
     inside = any(one and recorded.is_relative_to(one.resolve()) for one in (root, build))
     flags = from_words(words, database, recorded if inside else database.parent.resolve(), (tree.root, database.parent))
     named = flags.places() if build and database == build / NAME else ()
-    beside = f"-I{root / PurePosixPath(entry.file).parent}"
-    used = replace(flags, options=(*flags.options, beside))
     made_from = f"{database} ({entry.file})"
-    return TreeBuild(used, root, False, made_from, remarks=flags.remarks(str(database)), readable=(*seen, *named))
+    return TreeBuild(flags, root, False, made_from, remarks=flags.remarks(str(database)), readable=(*seen, *named))
 
 
 def _nearness(entry: CompileEntry, unit: str, file: str) -> tuple[int, int]:

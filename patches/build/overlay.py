@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -18,7 +18,7 @@ from threading import Lock
 
 from linesmith.analyzer.base.child import undisturbed
 from linesmith.patches.build.options import Flags
-from linesmith.patches.source.declaration import included, includes_by_macro
+from linesmith.patches.source.declaration import included, includes_by_macro, reached
 from linesmith.patches.source.tree import source_bytes
 
 _INCLUDED = (".h", ".c", ".inc", ".def", ".hh", ".S", ".tbl")
@@ -90,22 +90,11 @@ class QuotedNeighbours:
             for name in names:
                 includers.setdefault(name, []).append(file)
         # Files from which one comes to a changed one, and all that these and the changed ones lead to.
-        leading = _reached(self._own, lambda file: includers.get(file, ()))
-        found = _reached(leading, lambda file: self._own.get(file) or self._known.get(file, ()))
+        leading = reached(self._own, lambda file: includers.get(file, ()))
+        found = reached(leading, lambda file: self._own.get(file) or self._known.get(file, ()))
         for file in self._known:
             if file in found or _folder(file) in self._whole:
                 yield file
-
-
-def _reached(starts: Iterable[str], edges: Callable[[str], Iterable[str]]) -> set[str]:
-    """The ``starts``, and all to which the ``edges`` lead from them."""
-    found = set(starts)
-    waiting = list(found)
-    while waiting:
-        fresh = [one for one in edges(waiting.pop()) if one not in found]
-        found.update(fresh)
-        waiting += fresh
-    return found
 
 
 def _folder(file: str) -> str:

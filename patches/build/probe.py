@@ -25,7 +25,7 @@ from linesmith.analyzer.base.errors import (
 from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.layouts.dwarf import object_reader, table_from_reader
 from linesmith.patches.build.confinement import SYSTEM, Confinement, is_confinable
-from linesmith.patches.build.kbuild import TreeBuild
+from linesmith.patches.build.kbuild import TreeBuild, for_unit
 from linesmith.patches.build.overlay import Contents, Overlay, Quotes, lay_out, scratch
 from linesmith.patches.source.declaration import included, recorded_file
 from linesmith.patches.source.tree import source_bytes
@@ -109,6 +109,22 @@ def compiled(build: TreeBuild, probe: Probe, contents: Contents) -> CompiledProb
     with scratch() as root:
         overlay = lay_out(root, build.tree, contents, (probe.file, probe.unit), Quotes(build.sources))
         return compiled_in(overlay, build, probe)
+
+
+def first_compiled(build: TreeBuild, tried: Sequence[Probe], contents: Contents) -> tuple[Probe, CompiledProbe]:
+    """The first of ``tried`` that compiles, each with the flags of its own unit.
+
+    Raises ``VerificationFailed`` with what the compiler says of the first one.
+    """
+    failures: list[str] = []
+    for probe in tried:
+        try:
+            return probe, compiled(for_unit(build, probe.unit), probe, contents)
+        except VerificationFailed as failure:
+            failures.append(str(failure))
+    units = [one.through for one in tried if one.through]
+    through = f" (nor does it through {', '.join(units)})" if units else ""
+    raise VerificationFailed(f"before any change, {failures[0]}{through}")
 
 
 def compiled_in(overlay: Overlay, build: TreeBuild, probe: Probe, seconds: float = COMPILE_SECONDS) -> CompiledProbe:

@@ -1,43 +1,45 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Applies the moves of a candidate to the source text of a record: atoms change places, nothing else changes.
 
-A candidate can be written in another way first: with padding in place of alignments, with marks around a group.
+Each step happens in the innermost scope that holds all it names, so that nothing enters or leaves an ``#if`` block, a
+cacheline group or an anonymous struct. Afterwards the body is in the order that the candidate wants, or it is refused.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from linesmith.analyzer.base.errors import EditRefused
-from linesmith.analyzer.model import (
-    CACHE_LINE_BYTES,
-    Candidate,
-    FactKind,
-    Member,
-    Move,
-    MoveKind,
-    Refusal,
-    RefusalCode,
-    SourceFact,
+from linesmith.analyzer.base.text import shortened
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Layout, Move, MoveKind, RefusalCode
+from linesmith.patches.source.atoms import Atom, AtomKind, MemberScope
+from linesmith.patches.source.body import Body, Remarks, all_members, apart, members, parsed, remarked
+from linesmith.patches.source.macros import written_name
+from linesmith.patches.source.pieces import (
+    SourcePiece,
+    SourceText,
+    find,
+    followed,
+    heading_apart,
+    with_attribute,
+    without_gap,
 )
-from linesmith.patches.edit.insertions import AddedText, asserted, marked, spelt, with_padding, word
-from linesmith.patches.edit.moves import check_bit_fields, check_order, moved, swapped
-from linesmith.patches.source.atoms import AtomKind, MemberScope
-from linesmith.patches.source.body import Body, Remarks, all_members, parsed, remarked
-from linesmith.patches.source.pieces import SourceText, find, followed, with_attribute
 from linesmith.patches.source.records import RecordSpan, is_packed
+
+Attributes = Mapping[int, str]
+"""The attribute that aligns a member, by the number of bytes."""
 
 
 def edit(
     origin: SourceText,
     record: RecordSpan,
     candidate: Candidate,
-    spelling: AddedText | None = None,
+    spelling: Attributes | None = None,
     remarks: Remarks | None = None,
 ) -> bytes:
-    """The file with the candidate's moves made; ``spelling`` says how what it adds is written.
+    """The file with the candidate's moves made; ``spelling`` says how alignments are written.
 
     ``remarks`` are written above the members that they are about, and the record's kernel-doc comment follows. Raises
     ``EditRefused`` where whole atoms cannot do it, or would carry other members along.
@@ -47,12 +49,12 @@ def edit(
     inner = () if candidate.before.name else candidate.before.members
     before = body = parsed(origin, record, frozenset(member.name for member in inner if member.name))
     names = all_members(before.outer)
-    candidate = spelt(candidate, names)
+    candidate = _spelt(candidate, names)
     if not body.sound and any(atom.kind is AtomKind.BROKEN for atom in body.outer.atoms):
         _refuse_broken(origin, body.outer, candidate.moves)
     for move in candidate.moves:
         try:
-            body = _made(body, move, spelling or AddedText())
+            body = _made(body, move, spelling or {})
         except EditRefused as refused:
             if body is before:
                 raise
@@ -62,7 +64,7 @@ def edit(
             raise EditRefused(replace(refused.refusal, place=place)) from refused
     check_order(before, body, candidate)
     check_bit_fields(before, body, candidate)
-    body = remarked(body, {word(name, names): sentence for name, sentence in (remarks or {}).items()})
+    body = remarked(body, {_word(name, names): sentence for name, sentence in (remarks or {}).items()})
     return followed(body.origin.source, record, names, all_members(body.outer))
 
 
@@ -87,11 +89,7 @@ def _refuse_broken(origin: SourceText, outer: MemberScope, moves: Sequence[Move]
             raise origin.refuse(RefusalCode.NOT_C, atom.start, reason)
 
 
-def _made(body: Body, move: Move, spelling: AddedText) -> Body:
-    if move.kind is MoveKind.PAD:
-        return with_padding(body, move, spelling)
-    if move.kind is MoveKind.GROUP:
-        return asserted(marked(body, move, spelling), move)
+def _made(body: Body, move: Move, spelling: Attributes) -> Body:
     if move.kind is MoveKind.SWAP and move.partner is not None:
         body = swapped(body, move.member, move.partner)
     elif move.kind is not MoveKind.ALIGN:
@@ -101,93 +99,239 @@ def _made(body: Body, move: Move, spelling: AddedText) -> Body:
     inside = body.innermost(move.member)
     cut = body.pieces(inside)
     index = find(body.origin, inside, cut, move.member)
-    cut[index] = with_attribute(body.origin, cut[index], move.member, spelling.attribute(move.align))
+    attribute = spelling.get(move.align, f"__attribute__((aligned({move.align})))")
+    cut[index] = with_attribute(body.origin, cut[index], move.member, attribute)
     return body.rewritten(inside, cut)
 
 
-_PAD = re.compile(r"_pad(\d+)_\Z")
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z")
-_BITS = 8
+def spellings(moves: Sequence[Move], *, kernel: bool) -> tuple[Attributes, ...]:
+    """Ways to write the alignments that ``moves`` ask for, to try in order.
 
-
-def padded(candidate: Candidate) -> Candidate:
-    """``candidate`` with a padding in front of each member that is to begin a cache line, in place of an attribute.
-
-    The offsets are the same. Alignments to other sizes stay attributes.
+    A header of a kernel can use ``____cacheline_aligned_in_smp`` only where it sees that; compiling shows whether it
+    does.
     """
-    number = max((int(found[1]) for one in candidate.after.members if (found := _PAD.match(one.name))), default=0)
-    moves: list[Move] = []
-    after = candidate.after
-    for move in candidate.moves:
-        if move.align != CACHE_LINE_BYTES:
-            moves.append(move)
-            continue
-        number += 1
-        name = f"_pad{number}_"
-        moves += [replace(move, align=None)] * (move.kind is not MoveKind.ALIGN)
-        moves.append(Move(MoveKind.PAD, name, partner=move.member, align=move.align))
-        # The padding has no size and begins where the member does, which needs no alignment of its own then.
-        placed = (
-            (_mark(name, one.offset), replace(one, alignment=None)) if one.name == move.member else (one,)
-            for one in after.members
+    plain = {move.align: f"__aligned({move.align})" for move in moves if move.align} if kernel else {}
+    if CACHE_LINE_BYTES not in plain:
+        return (plain,)
+    return ({**plain, CACHE_LINE_BYTES: "____cacheline_aligned_in_smp"}, plain)
+
+
+# A candidate speaks of members as DWARF does; where a macro gives them others in the source, those words are used.
+
+
+def _spelt(candidate: Candidate, declared: Collection[str]) -> Candidate:
+    """``candidate`` with the names that are not among the ``declared`` members in the words of the source."""
+
+    def placed(layout: Layout) -> Layout:
+        return replace(layout, members=tuple(replace(one, name=_word(one.name, declared)) for one in layout.members))
+
+    moves = tuple(
+        replace(
+            move,
+            member=_word(move.member, declared),
+            after=move.after and _word(move.after, declared),
+            partner=move.partner and _word(move.partner, declared),
+            members=tuple(_word(name, declared) for name in move.members),
         )
-        after = replace(after, members=tuple(part for parts in placed for part in parts))
-    return replace(candidate, moves=tuple(moves), after=after)
+        for move in candidate.moves
+    )
+    return replace(candidate, moves=moves, before=placed(candidate.before), after=placed(candidate.after))
 
 
-def grouped(candidate: Candidate, group: str, members: Sequence[str]) -> Candidate:
-    """``candidate`` with the marks of ``group`` around ``members``, which follow each other in its layout.
+def _word(name: str, declared: Collection[str]) -> str:
+    """The name of one member in the source."""
+    other = written_name(name)
+    return other if name not in declared and other in declared else name
 
-    Raises ``EditRefused`` where they do not, or the name is none.
+
+# One step of a candidate in the text of a body.
+
+_SHOWN = 4
+OTHER_CANDIDATE = "take another candidate with --candidate"
+Names = tuple[str, ...]
+_LOOSE = (AtomKind.LOOSE, AtomKind.FENCE)
+_WHOLE = {
+    AtomKind.CONDITIONAL: RefusalCode.CONDITIONAL,
+    AtomKind.BIT_FIELDS: RefusalCode.BIT_FIELDS,
+    AtomKind.GROUP: RefusalCode.GROUP,
+}
+
+
+def moved(body: Body, move: Move) -> Body:
+    """The body with ``move.members`` behind each other behind ``move.after``; raises ``EditRefused``."""
+    after = move.after
+    for name in move.members or (move.member,):
+        # Members that move as one may still lie in several atoms, with an #if block that is not compiled between them.
+        done = after not in (move.after, None) and any(
+            one.declares(name) and one.declares(after) for one in body.home.atoms
+        )
+        if name and not done:
+            body = _put(body, name, after)
+            after = name
+    return body
+
+
+def swapped(body: Body, member: str, partner: str) -> Body:
+    """The body with the atoms of two members exchanged; raises ``EditRefused`` where they are in one."""
+    body = _split(body, body.common((member, partner)), member, _around)
+    body = _split(body, body.common((member, partner)), partner, _around)
+    inside = body.common((member, partner))
+    cut = body.pieces(inside)
+    for name in (member, partner):
+        cut = heading_apart(cut, find(body.origin, inside, cut, name), body.headings)
+    first, second = (find(body.origin, inside, cut, name) for name in (member, partner))
+    if first == second:
+        raise _inseparable(body, cut[first], member, partner)
+    _check_fences(body, cut[first], cut[second])
+    cut[first], cut[second] = cut[second], cut[first]
+    return body.rewritten(inside, cut)
+
+
+def _split(body: Body, inside: MemberScope, member: str, runs: Callable[[Names, int], Sequence[Names]]) -> Body:
+    """Takes the declaration of ``member`` in ``inside`` apart where it declares others too.
+
+    ``runs`` are the names that stay together; it is given all of them and the place of ``member``. Raises
+    ``EditRefused``.
     """
-    layout = candidate.after
-    places = [next((at for at, one in enumerate(layout.members) if one.name == name), None) for name in members]
-    known = sorted(at for at in places if at is not None)
-    if not _IDENTIFIER.match(group) or len(known) < len(members) or not known:
-        names = ", ".join(f"`{name}`" for name in members)
-        reason = f"a group `{group}` of {names or 'no members'} cannot be: {candidate.type} must have them"
-        raise EditRefused(Refusal(RefusalCode.NOT_WRITTEN, layout.place, reason, "write NAME=MEMBER,MEMBER"))
-    first, last = known[0], known[-1]
-    if known != list(range(first, last + 1)):
-        between = next(layout.members[at].name for at in range(first, last) if at not in known)
-        reason = f"{f'`{between}`' if between else 'an anonymous record'} stands among the members of the group"
-        raise EditRefused(Refusal(RefusalCode.NOT_ADJACENT, layout.place, reason, "name it too"))
-    parts = layout.members
-    begin = _mark(f"__cacheline_group_begin__{group}", _end(parts[first - 1]) if first else 0)
-    end = _mark(f"__cacheline_group_end__{group}", _end(parts[last]))
-    placed = (*parts[:first], begin, *parts[first : last + 1], end, *parts[last + 1 :])
-    ordered = tuple(one.name for one in parts[first : last + 1])
-    move = Move(MoveKind.GROUP, group, members=ordered)
-    return replace(candidate, moves=(*candidate.moves, move), after=replace(layout, members=placed))
+    cut = body.pieces(inside)
+    index = find(body.origin, inside, cut, member)
+    atom = cut[index].atom
+    if atom.kind is not AtomKind.DECLARATION or member not in atom.names:
+        return body
+    parts = [run for run in runs(atom.names, atom.names.index(member)) if run]
+    if len(parts) <= 1:
+        return body
+    written = zip(parts, apart(body.origin, cut[index], parts), strict=True)
+    placed = [piece for run, piece in sorted(written, key=lambda one: atom.names.index(one[0][0]))]
+    return body.rewritten(inside, [*cut[:index], *placed, *cut[index + 1 :]])
 
 
-def check_positions(plain: Candidate, written: Candidate, facts: Sequence[SourceFact]) -> None:
-    """Raise ``EditRefused`` where ``written`` has a new member among those that an initialiser gives by position.
-
-    A padding or a mark takes no room, but it takes a value. ``plain`` is the candidate without them.
-    """
-    there = {one.name for one in plain.after.members}
-    names = [one.name for one in written.after.members]
-    added = [at for at, name in enumerate(names) if name not in there]
-    for fact in facts:
-        if fact.kind is not FactKind.POSITIONAL:
-            continue
-        # A name that is not there is one of an anonymous record, which may be anywhere.
-        known = all(name in names for name in fact.members)
-        end = max((names.index(name) + 1 for name in fact.members), default=0) if known else len(names)
-        if any(at < end for at in added):
-            cause = f"{fact.reason} ({fact.place})" if fact.place else fact.reason
-            reason = f"`{names[added[0]]}` would take the value that is meant for a member behind it: {cause}"
-            lift = "leave --padding and --group out, or name the members in the initialiser first"
-            raise EditRefused(Refusal(RefusalCode.POSITIONAL, written.after.place, reason, lift))
+def _alone(names: Names, at: int) -> Sequence[Names]:
+    """One name leaves, the others stay one declaration."""
+    return names[:at] + names[at + 1 :], (names[at],)
 
 
-def _mark(name: str, offset: int) -> Member:
-    return Member(name, "char", f"{name}[0]", offset, 0, dimensions=(0,))
+def _around(names: Names, at: int) -> Sequence[Names]:
+    """One name stands for itself, between those in front of it and those behind it."""
+    return names[:at], (names[at],), names[at + 1 :]
 
 
-def _end(member: Member) -> int:
-    """The first byte behind a member; the storage unit of a bit-field may reach further."""
-    if member.bit_offset is None or member.bit_size is None:
-        return member.end
-    return -(-(member.bit_offset + member.bit_size) // _BITS)
+def _behind(names: Names, at: int) -> Sequence[Names]:
+    """A declaration ends with the name at ``at``."""
+    return names[: at + 1], names[at + 1 :]
+
+
+def whole(atom: Atom) -> RefusalCode:
+    """The code for members that only move together."""
+    return _WHOLE.get(atom.kind, RefusalCode.JOINT)
+
+
+def _put(body: Body, member: str, after: str | None) -> Body:
+    body = _split(body, _meeting(body, member, after)[0], member, _alone)
+    inside, other = _meeting(body, member, after)
+    if other is not None:
+        body = _split(body, inside, other, _behind)
+    inside, after = _meeting(body, member, after)
+    cut = body.pieces(inside)
+    cut = heading_apart(cut, find(body.origin, inside, cut, member), body.headings)
+    index = find(body.origin, inside, cut, member)
+    if after is None:
+        target = next((at for at, one in enumerate(cut) if one.atom.kind not in _LOOSE), 0)
+    else:
+        target = find(body.origin, inside, cut, after)
+    if after is not None and target == index:
+        raise _inseparable(body, cut[index], member, after)
+    _check_fences(body, cut[index], cut[target])
+    piece = cut[index]
+    rest, gap = without_gap(cut, index)
+    place = (target if after is None else target + 1) - (index < target)
+    arrived = (piece, *gap) if after is None else (*gap, piece)
+    return body.rewritten(inside, [*rest[:place], *arrived, *rest[place:]])
+
+
+def _meeting(body: Body, member: str, after: str | None) -> tuple[MemberScope, str | None]:
+    """The scope in which ``member`` comes behind ``after``, and behind what there; ``None`` is the scope's front."""
+    if after is None:
+        return _front(body.home, member), None
+    inside = body.common((member, after))
+    named = [atom for atom in inside.atoms if atom.names or atom.inner]
+    first, second = ([at for at, atom in enumerate(named) if atom.declares(name)] for name in (after, member))
+    # A group is named after the mark that begins it.
+    begins = first and named[first[0]].kind is AtomKind.GROUP and named[first[0]].names[0] == after
+    if first and second and (second[0] == first[0] + 1 or begins):
+        # The block that holds the member is in its place: within, the member comes to the front.
+        deeper = _declaring(named[second[0]], member)
+        return (inside, after) if deeper is None else (_front(deeper, member), None)
+    return inside, after
+
+
+def _front(inside: MemberScope, member: str) -> MemberScope:
+    """Where a member comes to the front: in the block that begins the scope, when it is in there."""
+    first = next((atom for atom in inside.atoms if atom.kind not in _LOOSE), None)
+    deeper = _declaring(first, member) if first else None
+    return _front(deeper, member) if deeper else inside
+
+
+def _declaring(atom: Atom, member: str) -> MemberScope | None:
+    """The only scope of ``atom`` that declares ``member``."""
+    found = [one for one in atom.scopes if any(inner.declares(member) for inner in one.atoms)]
+    return found[0] if len(found) == 1 else None
+
+
+def _inseparable(body: Body, piece: SourcePiece, member: str, other: str) -> EditRefused:
+    reason = f"`{member}` and `{other}` are in {piece.atom.kind.value} and move as one"
+    return body.origin.refuse(whole(piece.atom), piece.atom.start, reason, OTHER_CANDIDATE)
+
+
+def _check_fences(body: Body, piece: SourcePiece, target: SourcePiece) -> None:
+    if piece.atom.region != target.atom.region:
+        name = (*piece.names, *piece.atom.inner)[0]
+        reason = f"`{name}` would pass {AtomKind.FENCE.value} (private:, public: or a randomized range)"
+        raise body.origin.refuse(RefusalCode.MARKER, piece.atom.start, reason, OTHER_CANDIDATE)
+
+
+def check_order(before: Body, body: Body, candidate: Candidate) -> None:
+    """The members known from DWARF must come out in the candidate's order; what came along shows up here."""
+    order = members(body.home)
+    wanted = [member.name for member in candidate.after.members if member.name in order]
+    got = [name for name in order if name in wanted]
+    if got == wanted:
+        return
+    for move in candidate.moves:
+        for name in (move.member, move.partner or move.after):
+            _refuse_companions(before, candidate, name)
+    name = next(mine for mine, theirs in zip(got, wanted, strict=False) if mine != theirs)
+    reason = f"the tree orders the members of {body.record.title} in another way than the ELF file (see `{name}`)"
+    lift = "use an ELF file built from this tree"
+    raise before.origin.refuse(RefusalCode.OTHER_ORDER, before.record.start, reason, lift)
+
+
+def _refuse_companions(body: Body, candidate: Candidate, name: str | None) -> None:
+    known = {member.name for member in candidate.before.members if member.name}
+    atom = next((one for one in body.home.atoms if name in one.names), None)
+    others = [f"`{other}`" for other in atom.names if other in known and other != name] if atom else []
+    if atom and others:
+        reason = f"`{name}` is in {atom.kind.value} with {shortened(others, _SHOWN)}, which can only move together"
+        raise body.origin.refuse(whole(atom), atom.start, reason, OTHER_CANDIDATE)
+
+
+def check_bit_fields(before: Body, body: Body, candidate: Candidate) -> None:
+    """Refuses bit-fields next to each other that were not: they would be written as one (C11 3.14p3)."""
+    compiled = [member.name for member in candidate.before.members]
+    known = {*_neighbours(before.outer), *pairwise(compiled)}
+    for first, second in _neighbours(body.outer):
+        if (first, second) not in known:
+            reason = f"the bit-fields `{first}` and `{second}` would come next to each other and share memory"
+            place = next(atom.start for atom in before.innermost(second).atoms if atom.declares(second))
+            raise before.origin.refuse(RefusalCode.BIT_FIELDS, place, reason, OTHER_CANDIDATE)
+
+
+def _neighbours(inside: MemberScope) -> Iterator[tuple[str, str]]:
+    """Names of bit-fields that follow each other with no other member between, in a scope and in those within."""
+    named = [(name, atom.kind is AtomKind.BIT_FIELDS) for atom in inside.atoms for name in (*atom.names, *atom.inner)]
+    for (first, one), (second, other) in pairwise(named):
+        if one and other:
+            yield first, second
+    for atom in inside.atoms:
+        for deeper in atom.scopes:
+            yield from _neighbours(deeper)

@@ -19,8 +19,10 @@ from linesmith.analyzer.model import (
     Finding,
     Layout,
     Patch,
+    PatchSeries,
     Refusal,
     RefusalCode,
+    SeriesStep,
     SourceFact,
 )
 from linesmith.patches.build.confinement import compiler_version
@@ -34,9 +36,8 @@ from linesmith.patches.build.kbuild import (
     seen_by_compilers,
 )
 from linesmith.patches.build.preparation import Progress
-from linesmith.patches.build.probe import CompiledProbe, Probe, compiled, probes
-from linesmith.patches.edit.edit import check_record, edit
-from linesmith.patches.edit.insertions import spellings
+from linesmith.patches.build.probe import CompiledProbe, Probe, compiled, first_compiled, probes
+from linesmith.patches.edit.edit import check_record, edit, spellings
 from linesmith.patches.edit.unified import diffstat, unified_diff
 from linesmith.patches.edit.verify import Verification, locate, verify
 from linesmith.patches.message.message import Confirmation, commit_message
@@ -65,7 +66,6 @@ class Confirmed:
 
     original: Original
     change: FileChange
-    remarks: Remarks | None
     verification: Verification
     compiler: str
     commands: tuple[Command, ...]
@@ -79,10 +79,10 @@ def confirm(candidate: Candidate, tree: Tree, progress: Progress, remarks: Remar
     """
     with declaration_in(candidate.type, candidate.before, tree) as declared:
         kernel = is_kernel_code(tree.root, declared.file)
-        sources = edits(candidate, declared, tree.root, kernel=kernel, remarks=remarks)
+        sources = edits(candidate, declared, kernel=kernel, remarks=remarks)
         original = _original(declared, tree, candidate.before.unit, progress)
         progress(f"compiling {declared.place} as patched with {original.build.flags.compiler}")
-        return _first_confirmed(candidate, original, sources, remarks)
+        return _first_confirmed(candidate, original, sources)
 
 
 def as_it_is(type_: str, layout: Layout, tree: Tree, progress: Progress) -> Original:
@@ -116,14 +116,14 @@ def declaration_in(type_: str, layout: Layout, tree: Tree) -> Iterator[Declared]
 
 
 def edits(
-    candidate: Candidate, declared: Declared, root: Path, *, kernel: bool, remarks: Remarks | None = None
+    candidate: Candidate, declared: Declared, *, kernel: bool, remarks: Remarks | None = None
 ) -> tuple[bytes, ...]:
-    """The file of the tree at ``root`` after the edit, in each way that what it adds can be spelt.
+    """The file after the edit, in each way that alignments can be spelt.
 
     ``remarks`` are written above the members that they are about. Raises ``EditRefused``.
     """
     origin = SourceText(declared.source, declared.file)
-    ways = spellings(candidate.moves, root, declared.source, kernel=kernel)
+    ways = spellings(candidate.moves, kernel=kernel)
     return tuple(edit(origin, declared.record, candidate, spelling, remarks) for spelling in ways)
 
 
@@ -134,23 +134,16 @@ def _original(declared: Declared, tree: Tree, unit: str | None, progress: Progre
     else:
         build = plain_build(tree, seen_by_compilers(tree), declared.file, unit)
     progress(f"compiling {declared.place} as it is with {build.flags.compiler}")
-    failures: list[str] = []
     tried = probes(build, declared.file, declared.record.title, unit)
-    for probe in tried:
-        try:
-            found = compiled(for_unit(build, probe.unit), probe, {declared.file: declared.source})
-            return Original(declared, build, probe, found)
-        except VerificationFailed as failure:
-            failures.append(str(failure))
-    units = [one.through for one in tried if one.through]
-    through = f" (nor does it through {', '.join(units)})" if units else ""
-    step = "give what its build has: options with --cflags, generated headers or a built kernel with --build"
-    raise VerificationFailed(f"before any change, {failures[0]}{through}; {step}")
+    try:
+        probe, found = first_compiled(build, tried, {declared.file: declared.source})
+    except VerificationFailed as failure:
+        step = "give what its build has: options with --cflags, generated headers or a built kernel with --build"
+        raise VerificationFailed(f"{failure}; {step}") from None
+    return Original(declared, build, probe, found)
 
 
-def _first_confirmed(
-    candidate: Candidate, original: Original, sources: Sequence[bytes], remarks: Remarks | None
-) -> Confirmed:
+def _first_confirmed(candidate: Candidate, original: Original, sources: Sequence[bytes]) -> Confirmed:
     """The first of ``sources`` that the compiler confirms; what it says of the last one is raised."""
     declared, build = original.declared, original.build
     before = locate(candidate, original.compiled.layouts)
@@ -165,7 +158,7 @@ def _first_confirmed(
         change = FileChange(declared.file, declared.source, source)
         version = compiler_version(build.flags.compiler).partition("\n")[0]
         commands = (*build.commands, original.compiled.command, patched.command)
-        return Confirmed(original, change, remarks, verification, version, commands)
+        return Confirmed(original, change, verification, version, commands)
     raise failure
 
 
@@ -184,7 +177,7 @@ def edited(candidate: Candidate, root: Path) -> UnverifiedEdit:
     No configuration is looked at. Raises ``TreeError``, ``DeclarationNotFound`` or ``EditRefused``.
     """
     with declaration_in(candidate.type, candidate.before, Tree(root)) as declared:
-        source = edits(candidate, declared, root, kernel=is_kernel_code(root, declared.file))[-1]
+        source = edits(candidate, declared, kernel=is_kernel_code(root, declared.file))[-1]
         return UnverifiedEdit(declared, unified_diff(declared.source, source, declared.file), ())
 
 
@@ -195,7 +188,7 @@ def draft(candidate: Candidate, tree: Tree, remarks: Remarks | None = None) -> U
     """
     with declaration_in(candidate.type, candidate.before, tree) as declared:
         kernel = is_kernel_code(tree.root, declared.file)
-        source = edits(candidate, declared, tree.root, kernel=kernel, remarks=remarks)[0]
+        source = edits(candidate, declared, kernel=kernel, remarks=remarks)[0]
         commands = planned(tree.root, tree.build) if kernel else ()
         return UnverifiedEdit(declared, unified_diff(declared.source, source, declared.file), commands)
 
@@ -234,8 +227,14 @@ def file_text(patch: Patch) -> bytes:
     """The patch as one file for ``git apply`` and ``patch -p1``: message, diffstat, diff."""
     diff = patch.diff.encode("utf-8", "surrogateescape")
     below = f"{patch.message.below}\n\n" if patch.message.below else ""
-    head = f"{patch.message}---\n{below}{visible(diffstat([(patch.file, diff)]))}\n"
+    head = f"{patch.message}---\n{below}{visible(diffstat(diff))}\n"
     return head.encode("utf-8", "surrogateescape") + diff
+
+
+def whole(patch: Patch, confirmed: Confirmed) -> PatchSeries:
+    """A confirmed candidate as one patch."""
+    step = SeriesStep(str(patch.message), (confirmed.change,), patch.message.below)
+    return PatchSeries((step,), notes=patch.notes)
 
 
 def _notes(confirmed: Confirmed, candidate: Candidate) -> tuple[str, ...]:

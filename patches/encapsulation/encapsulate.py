@@ -16,11 +16,8 @@ from linesmith.patches.encapsulation.member import (
     DeclaredMember,
     Form,
     MemberAccessor,
+    declared_member,
     definition,
-    find_member,
-    is_apart,
-    of_other_program,
-    plain_calls,
     position_behind,
 )
 from linesmith.patches.encapsulation.rules import UNSERVED, MemberRole, Predicate, calling, predicates_of, replacing
@@ -41,7 +38,15 @@ from linesmith.patches.encapsulation.survey import (
 from linesmith.patches.matrix.choice import CheckedChange
 from linesmith.patches.matrix.evidence import paragraphs, summary
 from linesmith.patches.source.records import records_named
-from linesmith.patches.treewide.mentions import mentions_in, mentions_of, typedefs_in_tree, unread_files
+from linesmith.patches.treewide.mentions import (
+    declared_with,
+    mentions_in,
+    mentions_of,
+    of_other_program,
+    other_programs,
+    typedefs_in_tree,
+    unread_files,
+)
 from linesmith.patches.treewide.series import (
     broken,
     from_first_to_last,
@@ -76,19 +81,21 @@ def encapsulate(record: str, member: str, accessor: str, tree: Path, progress: P
     """
     with tree_image(tree) as image:
         mentions = mentions_of(image.tree, (member, accessor), progress)
-        declared, copies = find_member(image.tree, record, member, mentions[member])
+        outer, copies = declared_with(image.tree, record, member, mentions[member], progress)
+        declared = declared_member(outer, member)
+        apart = () if outer.file.startswith(other_programs(image.tree)) else other_programs(image.tree)
+        near, used = ([one for one in mentions[word] if not one.file.startswith(apart)] for word in (member, accessor))
         # Variables in functions may be called like the accessor, functions may not.
-        used = (one for one in mentions[accessor] if not is_apart(one, declared))
         taken = next((one for one in used if is_called(image.read(one.file), one, accessor)), None)
         if taken is not None:
             reason = f"{accessor} is a name already"
             raise EditRefused(Refusal(RefusalCode.NAME_TAKEN, taken.place, reason, "give another with --accessor"))
-        macros = measuring(image.tree, declared, mentions[member])
-        work = Work(declared, image, progress, typedefs_in_tree(image.tree, declared.record), macros)
+        macros = measuring(image.tree, declared, near)
+        work = Work(declared, image, progress, typedefs_in_tree(image.tree, outer), macros)
         foreign = {copy.file for copy in copies}
-        near = [one.file for one in mentions[member] if one.file not in foreign and not is_apart(one, declared)]
         others = (*map(of_other_program, copies), *unread_files(image.tree))
-        return _encapsulated(work, accessor, surveyed(work, near), others)
+        survey = surveyed(work, [one.file for one in near if one.file not in foreign])
+        return _encapsulated(work, accessor, survey, others)
 
 
 def _encapsulated(work: Work, name: str, survey: Survey, others: Sequence[Refusal]) -> Encapsulated:
@@ -99,8 +106,6 @@ def _encapsulated(work: Work, name: str, survey: Survey, others: Sequence[Refusa
     rules = replacing(work.target(unique=survey.is_unique), name, accessor.form, all_uses(survey.own))
     files = sorted({place.file for place in survey.own})
     failed = _applied(work, rules, survey, files)
-    for file in files:
-        work.image.put(file, plain_calls(work.image.read(file), name))
     replaced = tuple(place for place in survey.own if not place.uses & set(UNSERVED[accessor.form]))
     now = (one for file in survey.sources for one in mentions_in(file, work.image.read(file), work.declared.name))
     left = leftovers(work.declared, survey, accessor, {(one.file, one.macro) for one in now if one.macro})
@@ -224,7 +229,7 @@ def _accessor_message(
 
 
 def change_of(made: Encapsulated) -> CheckedChange:
-    """All that the series changes, from the tree to its last step; the units in it are compiled first."""
+    """All that the patch changes; the units in it are compiled first."""
     files = from_first_to_last(made.series)
     units = tuple(one.file for one in files if one.file.endswith(".c"))
     return CheckedChange(files, file=made.declared.file, title=made.declared.title, prefer=units)

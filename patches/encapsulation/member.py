@@ -4,25 +4,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import groupby
-from pathlib import Path
 
 import tree_sitter
 
-from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused
-from linesmith.analyzer.layouts.single_moves import is_user_abi
-from linesmith.analyzer.model import Refusal, RefusalCode
-from linesmith.patches.source.macros import closing, closings, without_comments, without_directives
-from linesmith.patches.source.records import RecordSpan, records_named
-from linesmith.patches.treewide.mentions import Mention, read_source
+from linesmith.patches.source.atoms import line_number
+from linesmith.patches.source.declaration import Declared
+from linesmith.patches.source.macros import closing, without_comments, without_directives
+from linesmith.patches.source.records import RecordSpan
 from linesmith.patches.treewide.syntax import member_declarations
 
-# Programs of their own, which share headers with the rest only by chance.
-_APART = ("tools/", "scripts/", "Documentation/")
-_TRIAL = re.compile(r"(?:^|/)(?:tests?|testing|testsuite|examples?|demos?|samples?|benchmarks?)/")
 _LINKAGE = re.compile(rb"\bextern\s*\Z")
 _BRACE = re.compile(rb"[{}]")
 # How far ahead of a brace `extern "C"` stands at most; strings are blanked.
@@ -67,57 +59,17 @@ class DeclaredMember:
         return self.record.title
 
 
-def find_member(
-    tree: Path, record: str, member: str, mentions: Sequence[Mention]
-) -> tuple[DeclaredMember, tuple[DeclaredMember, ...]]:
-    """The declaration of ``member`` among its mentions, and the copies of it in other programs.
-
-    Raises ``DeclarationNotFound``; ``EditRefused`` where several records fit or the record is user space's.
-    """
-    declared = list(_declared(tree, record, member, mentions))
-    if not declared:
-        remedy = "check the names, as the tag or typedef and the member's declaration have them"
-        raise DeclarationNotFound(f"{tree} declares no record {record} with a member {member}; {remedy}")
-    near = [one for one in declared if not one.file.startswith(_APART)] or declared
-    likely = [one for one in near if not _TRIAL.search(one.file)] or near
-    # What a unit declares for itself is no concern of others; a second header would be.
-    if len(likely) > 1 or any(one not in likely and not one.file.endswith(".c") for one in near):
-        places = ", ".join(one.place for one in near)
-        reason = f"{near[0].title} with this member is declared {len(near)} times ({places})"
-        lift = "name with --tree a folder that holds one of them and its users"
-        raise EditRefused(Refusal(RefusalCode.AMBIGUOUS, near[0].place, reason, lift))
-    one = likely[0]
-    if is_user_abi(one.file):
-        reason = f"{record} is shared with user space, which has no accessors"
-        raise EditRefused(Refusal(RefusalCode.USER_ABI, one.place, reason))
-    return one, tuple(other for other in declared if other is not one)
-
-
-def is_apart(mention: Mention, declared: DeclaredMember) -> bool:
-    """Whether the place belongs to another program than the record."""
-    return mention.file.startswith(_APART) and not declared.file.startswith(_APART)
-
-
-def _declared(tree: Path, record: str, member: str, mentions: Iterable[Mention]) -> Iterator[DeclaredMember]:
-    for file, places in groupby(mentions, key=lambda mention: mention.file):
-        source = read_source(tree / file)
-        offsets = {mention.offset for mention in places}
-        for one in records_named(source, record):
-            if any(one.opening < offset < one.closing for offset in offsets):
-                yield from _member(file, source, one, member)
-
-
-def _member(file: str, source: bytes, record: RecordSpan, name: str) -> Iterator[DeclaredMember]:
-    """The first declaration of the name in the record; none where there is none."""
-    for declaration, declarators, origin in member_declarations(source, record):
-        if name in declarators:
-            declarator = declarators[name]
-            first = declaration.child_by_field_name("declarator") or declarator
-            words = source[origin + declaration.start_byte : origin + first.start_byte]
-            line = source.count(b"\n", 0, origin + declarator.start_byte) + 1
-            type_text = "" if _is_odd(declaration, declarator) else _type_text(words, declarator)
-            yield DeclaredMember(file, source, record, name, line, _shape(declaration, declarator), type_text)
-            return
+def declared_member(outer: Declared, name: str) -> DeclaredMember:
+    """The first declaration of ``name`` in the record, which has one."""
+    source, record = outer.source, outer.record
+    found = (one for one in member_declarations(source, record) if name in one[1])
+    declaration, declarators, origin = next(found)
+    declarator = declarators[name]
+    first = declaration.child_by_field_name("declarator") or declarator
+    words = source[origin + declaration.start_byte : origin + first.start_byte]
+    line = line_number(source, origin + declarator.start_byte)
+    type_text = "" if _is_odd(declaration, declarator) else _type_text(words, declarator)
+    return DeclaredMember(outer.file, source, record, name, line, _shape(declaration, declarator), type_text)
 
 
 def _shape(declaration: tree_sitter.Node, declarator: tree_sitter.Node) -> Shape:
@@ -167,13 +119,10 @@ def position_behind(source: bytes, record: RecordSpan) -> int:
     while opening is not None:
         end = closing(code, opening) or end
         opening = _opening_around(code, opening)
-    line_end = source.find(b"\n", code.find(b";", end))
-    if line_end < 0:
-        return len(source)
-    start = source.rfind(b"\n", 0, line_end) + 1
-    is_indented = source[start : start + 1].isspace()
-    comment = None if is_indented else _COMMENT_BELOW.match(source, line_end + 1)
-    return comment.end() if comment else line_end + 1
+    line_end = source.find(b"\n", code.find(b";", end)) + 1 or len(source)
+    start = source.rfind(b"\n", 0, line_end - 1) + 1
+    comment = None if source[start : start + 1].isspace() else _COMMENT_BELOW.match(source, line_end)
+    return comment.end() if comment else line_end
 
 
 def _opening_around(code: bytes, offset: int) -> int | None:
@@ -187,13 +136,6 @@ def _opening_around(code: bytes, offset: int) -> int | None:
         else:
             depth -= 1
     return None
-
-
-def of_other_program(copy: DeclaredMember) -> Refusal:
-    """That another program declares the member, too."""
-    reason = f"another program has a {copy.title} with this member of its own"
-    lift = "where it is compiled with files that were changed, give it the accessor as well"
-    return Refusal(RefusalCode.OTHER_PROGRAM, copy.place, reason, lift)
 
 
 # The accessor: what it gives, the lines that define it, and how its calls are written.
@@ -253,22 +195,3 @@ def _function(accessor: MemberAccessor, member: DeclaredMember, value: str) -> l
     match = _INDENTATION.search(member.source, member.record.opening, member.record.closing)
     indentation = match[1].decode() if match else "\t"
     return [*heads, "{", f"{indentation}return {value};", "}"]
-
-
-def plain_calls(source: bytes, name: str) -> bytes:
-    """``source`` with ``name((x))`` and ``name(&(*x))`` as ``name(x)``, the rest as it is."""
-    code = without_comments(source)
-    result, position = bytearray(), 0
-    calls = list(re.finditer(rb"\b" + re.escape(name.encode()) + rb"\((?P<address>&?)(?=\()", code))
-    ends = closings(code, (match.end() for match in calls))
-    for match in calls:
-        start, end = match.end() + 1, ends.get(match.end())
-        if end is None or code[end + 1 : end + 2] != b")" or match.start() < position:
-            continue
-        if match["address"]:
-            if not re.fullmatch(rb"\*\w+", code[start:end]):
-                continue
-            start += 1
-        result += source[position : match.start("address")] + source[start:end]
-        position = end + 1
-    return bytes(result + source[position:])

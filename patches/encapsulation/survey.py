@@ -12,7 +12,7 @@ from pathlib import Path
 
 from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.build.preparation import Progress
-from linesmith.patches.encapsulation.member import DeclaredMember, Form, MemberAccessor, Shape, is_apart
+from linesmith.patches.encapsulation.member import DeclaredMember, Form, MemberAccessor, Shape
 from linesmith.patches.encapsulation.rules import UNSERVED, MemberRole, Target, census
 from linesmith.patches.treewide.mentions import Mention, mentions_in, read_source, source_files
 from linesmith.patches.treewide.series import TreeImage
@@ -243,7 +243,7 @@ def measuring(tree: Path, declared: DeclaredMember, mentions: Iterable[Mention])
     if declared.shape is not Shape.ARRAY:
         return ()
     near: set[bytes] = set()
-    for file, group in groupby((one for one in mentions if not is_apart(one, declared)), key=lambda one: one.file):
+    for file, group in groupby(mentions, key=lambda one: one.file):
         source = read_source(tree / file)
         near.update(name for one in group for name in _CALLED.findall(_statement(source, one)))
     if not near:
@@ -281,16 +281,20 @@ def _refusal(declared: DeclaredMember, survey: Survey, accessor: MemberAccessor,
     if _is_in_record(declared, mention) or not near:
         return None
     if _is_designator(source, mention):
-        return Refusal(RefusalCode.INITIALISER, mention.place, "an initialiser gives the member its value")
+        return Refusal(RefusalCode.INITIALISER, mention.place, "an initialiser sets the member")
     if _is_offset(source, mention):
-        return Refusal(RefusalCode.OFFSET, mention.place, "the place of the member in the record is asked for")
+        return Refusal(RefusalCode.OFFSET, mention.place, "the offset of the member is used")
     return None
 
 
 def _staying(accessor: MemberAccessor, mention: Mention, use: MemberRole) -> Refusal:
     """Why a use of the member itself keeps naming it."""
     if use is MemberRole.ASSIGNED:
-        lift = f"write *{accessor.name}(…) = … where it is no set-up" if accessor.form is Form.ADDRESS else ""
+        lift = (
+            f"write *{accessor.name}(…) = … unless the object is being initialised"
+            if accessor.form is Form.ADDRESS
+            else ""
+        )
         return Refusal(RefusalCode.WHOLE_ASSIGNMENT, mention.place, "the whole member is assigned", lift)
     what = "is changed" if use is MemberRole.UPDATED else "itself is needed"
     reason = f"the member {what}, and {accessor.name}() gives its {accessor.form}"
@@ -301,11 +305,11 @@ def _not_replaced(declared: DeclaredMember, survey: Survey, mention: Mention, pl
     if not (survey.is_unique or declared.record.name.encode() in survey.sources[mention.file]):
         return None
     if mention.macro:
-        reason = f"the macro {mention.macro} names the member, and its arguments have no type"
+        reason = f"the macro {mention.macro} names the member, and the types of its arguments are not known"
         return Refusal(RefusalCode.IN_MACRO, mention.place, reason, "change it by hand")
     if place is None:
         return Refusal(RefusalCode.NOT_PARSED, mention.place, "Coccinelle did not parse this", "change it by hand")
     if survey.is_unique:
         return None
-    reason = f"the type in front of the member is not known ({place.type or 'no type'})"
+    reason = f"the type of the record is not known ({place.type or 'no type'})"
     return Refusal(RefusalCode.TYPE_UNKNOWN, mention.place, reason, "change it by hand if it is the record")

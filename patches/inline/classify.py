@@ -42,8 +42,7 @@ from linesmith.patches.treewide.syntax import (
     text,
 )
 
-_NULL_SAYS = "record what it says in another member first, or take the test away where the pointer is always set"
-_EFFECTS = ("call_expression", "assignment_expression", "update_expression")
+_NULL_SAYS = "keep the answer in another member first, or remove the test if the pointer is always set"
 _COMPARISONS = frozenset(("==", "!=", "<", ">", "<=", ">="))
 _TESTING = ("IS_ERR", "IS_ERR_OR_NULL", "PTR_ERR", "unlikely", "likely", "WARN_ON", "WARN_ON_ONCE", "BUG_ON")
 
@@ -81,8 +80,8 @@ def use_at(root: tree_sitter.Node, file: str, mention: Mention, targets: tuple[s
     end = taken_out(node) if classified.role is Role.VALUE else None
     if end is None:
         return classified
-    reason = f"the object is taken out of its record, which is left in line {line_of(end)} ({text(end)[:60]})"
-    return access.standing(RefusalCode.SHARED, reason, "make sure that nobody has the object longer than the record")
+    reason = f"the object may outlive its record, which ends in line {line_of(end)} ({text(end)[:60]})"
+    return access.standing(RefusalCode.SHARED, reason, "make sure that nobody uses the object longer than the record")
 
 
 def _classified(access: _PointerAccess) -> PointerUse:
@@ -117,7 +116,7 @@ def _assigned(access: _PointerAccess, whole: tree_sitter.Node, above: tree_sitte
     target = above.child_by_field_name("left") or above.child_by_field_name("declarator")
     if above.type == "init_declarator" or (target is not None and target.type == "identifier"):
         return _alias(access, target)
-    reason = f"the pointer is kept in {text(target)} too"
+    reason = f"the pointer is also stored in {text(target)}"
     return access.standing(RefusalCode.SHARED, reason, "make sure that the object is not used there longer than here")
 
 
@@ -126,13 +125,13 @@ def _alias(access: _PointerAccess, target: tree_sitter.Node | None) -> PointerUs
     name = text(next(inside(target, "identifier"), target)) if target is not None else ""
     function = enclosing(access.node, "function_definition")
     if function is None or not is_local(function, name):
-        return access.standing(RefusalCode.SHARED, f"the pointer is kept in {name or text(target)} too")
+        return access.standing(RefusalCode.SHARED, f"the pointer is also stored in {name or text(target)}")
     other = next(stored_in(function, name), None)
     if other is not None:
-        return access.standing(RefusalCode.SHARED, f"the pointer is kept in {text(other)} too, by way of {name}")
+        return access.standing(RefusalCode.SHARED, f"the pointer is also stored in {text(other)}, through {name}")
     test = next((one for one in inside(function, "identifier") if text(one) == name and is_tested(one)), None)
     if test is not None:
-        reason = f"whether the pointer is NULL is asked by way of {name}, in line {line_of(test)}"
+        reason = f"the pointer is tested for NULL through {name}, in line {line_of(test)}"
         return access.standing(RefusalCode.NULL_TEST, reason, _NULL_SAYS)
     return access.of_role(Role.VALUE)
 
@@ -154,7 +153,7 @@ def _set(access: _PointerAccess, assignment: tree_sitter.Node) -> PointerUse:
         # Else it may only be tested for NULL as the condition of an ``if``.
         test = _test_around(assignment) if statement is not None else None
         if test is None or _guarded(test) is None or not _is_negative(assignment):
-            reason = f"what {callee(right)}() gives is used within the expression too"
+            reason = f"the result of {callee(right)}() is also used in the expression"
             return access.standing(RefusalCode.SHARED, reason)
     return _allocated(access, right, allocator)
 
@@ -174,7 +173,7 @@ def _allocated(access: _PointerAccess, call: tree_sitter.Node, allocator: Alloca
 
 
 def _is_one_object(access: _PointerAccess, passed: tuple[tree_sitter.Node, ...], allocator: Allocator) -> bool:
-    needed = (allocator.size, allocator.count, allocator.cache, allocator.source, allocator.object)
+    needed = (allocator.size, allocator.count, allocator.cache, allocator.object)
     if max((one for one in needed if one is not None), default=0) >= len(passed):
         return False
     own, targets = access.spelled, ["".join(target.split()) for target in access.targets]
@@ -202,7 +201,7 @@ def _passed(access: _PointerAccess, whole: tree_sitter.Node, above: tree_sitter.
         return access.standing(RefusalCode.LARGER, "container_of() shows that the object is part of a larger one")
     if RELEASES.get(name) == index and call.parent is not None and call.parent.type == "expression_statement":
         cache = text(arguments(call)[0]) if name == "kmem_cache_free" else ""
-        return replace(access.use, role=Role.RELEASE, callee=name, cache=cache, sole=_may_go(access, call.parent))
+        return replace(access.use, role=Role.RELEASE, callee=name, cache=cache)
     if name in _TESTING:
         return _tested(access, call)
     return replace(access.use, role=Role.VALUE, callee=name)
@@ -219,7 +218,7 @@ def _computed(access: _PointerAccess, above: tree_sitter.Node) -> PointerUse:
         reason = f"the pointer is compared ({text(above)}), so objects may be shared"
         return access.standing(RefusalCode.SHARED, reason)
     if above.type == "sizeof_expression":
-        return access.standing(RefusalCode.SHARED, "the size of the pointer is asked for, which is then the object's")
+        return access.standing(RefusalCode.SHARED, "sizeof is taken of the pointer, and would be that of the object")
     return access.standing(RefusalCode.LARGER, f"the pointer is computed with ({text(above)})")
 
 
@@ -231,7 +230,7 @@ def _others(access: _PointerAccess, whole: tree_sitter.Node, above: tree_sitter.
     if above.type in ("parenthesized_expression", "conditional_expression"):
         return _tested(access, above)
     if above.type in ("initializer_pair", "initializer_list"):
-        reason = "the pointer is kept in what is initialised here"
+        reason = "the pointer is stored in what is initialised here"
         return access.standing(RefusalCode.SHARED, reason)
     return access.standing(RefusalCode.NOT_C, f"what is done with it is not known ({text(above)[:40]})")
 
@@ -243,7 +242,7 @@ def _tested(access: _PointerAccess, above: tree_sitter.Node) -> PointerUse:
         return access.of_role(Role.ALLOCATION_CHECK)
     if guard is not None and not _is_negative(access.node) and _only_releases(access, guard):
         return access.of_role(Role.RELEASE_CHECK)
-    reason = f"whether the pointer is NULL is asked ({text(bare(above))[:60]})"
+    reason = f"the pointer is tested for NULL ({text(bare(above))[:60]})"
     return access.standing(RefusalCode.NULL_TEST, reason, _NULL_SAYS)
 
 
@@ -322,14 +321,3 @@ def _frees_or_forgets(access: _PointerAccess, statement: tree_sitter.Node) -> bo
         return at is not None and at < len(passed) and access.same(passed[at])
     left, right = expression.child_by_field_name("left"), expression.child_by_field_name("right")
     return expression.type == "assignment_expression" and access.same(left) and text(right) in NULL
-
-
-def _may_go(access: _PointerAccess, statement: tree_sitter.Node) -> bool:
-    """Whether the statement is all that an ``if`` does, whose condition does nothing and is no test of the pointer."""
-    guard = statement.parent
-    if guard is None or guard.type != "if_statement":
-        return False
-    condition = guard.child_by_field_name("condition")
-    if condition is None or guard.child_by_field_name("alternative") or access.same(_positive(condition)):
-        return False
-    return not any(any(inside(condition, kind)) for kind in _EFFECTS)

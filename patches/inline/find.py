@@ -11,7 +11,6 @@ from itertools import groupby
 import tree_sitter
 
 from linesmith.analyzer.model import DependencyKind, Refusal, RefusalCode
-from linesmith.patches.build.kbuild import is_kernel
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.inline.classify import use_at
 from linesmith.patches.inline.pointer import PointerMember
@@ -19,21 +18,10 @@ from linesmith.patches.inline.uses import PointerUse, Role
 from linesmith.patches.scan.text_scan import RecordText
 from linesmith.patches.source.declaration import Declared
 from linesmith.patches.source.macros import without_comments
-from linesmith.patches.treewide.mentions import Mention, mentions, names_of, read_source, source_files
+from linesmith.patches.treewide.mentions import Mention, names_of, other_programs, read_source, source_files
 from linesmith.patches.treewide.series import TreeImage
 from linesmith.patches.treewide.spatch import Report, SemanticPatch, spatch
 from linesmith.patches.treewide.syntax import parsed, text
-
-# Code that relies on what the record is: initialisers of the pointer, and the order of the members.
-
-
-@dataclass(frozen=True, slots=True)
-class Obstacles:
-    """``certain`` stand in the way of the change, ``possible`` are places for a person to look at."""
-
-    certain: tuple[Refusal, ...]
-    possible: tuple[Refusal, ...]
-
 
 # Initialisers that give the pointer a value: ``struct area first = { .lock = &first_lock }``.
 
@@ -42,8 +30,10 @@ _BACK = 200
 _STORAGE = re.compile(r"\b(?:const|volatile|static)\s+")
 
 
-def initialised(pointer: PointerMember, mentions: Sequence[Mention], sources: Mapping[str, bytes]) -> Obstacles:
-    """The designated initialisers among ``mentions``; of unknown records only where the file names the pointer's."""
+def initialised(
+    pointer: PointerMember, mentions: Sequence[Mention], sources: Mapping[str, bytes]
+) -> tuple[list[Refusal], list[Refusal]]:
+    """The designated initialisers among ``mentions``: of the record, and of unknown ones in files that name it."""
     names = (re.escape(name.removeprefix("struct ").encode()) for name in pointer.holders)
     word = re.compile(rb"\b(?:" + b"|".join(names) + rb")\b")
     certain: list[Refusal] = []
@@ -61,9 +51,9 @@ def initialised(pointer: PointerMember, mentions: Sequence[Mention], sources: Ma
             lift = "initialise the object in its place, by hand"
             certain.append(Refusal(RefusalCode.INITIALISER, one.place, reason, lift))
         elif not record:
-            lift = f"see whether it is one of {pointer.outer.record.title}"
+            lift = f"check whether it is a {pointer.outer.record.title}"
             possible.append(Refusal(RefusalCode.INITIALISER, one.place, reason, lift))
-    return Obstacles(tuple(certain), tuple(possible))
+    return certain, possible
 
 
 def _initialised_record(root: tree_sitter.Node, offset: int) -> str:
@@ -86,17 +76,13 @@ def _initialised_record(root: tree_sitter.Node, offset: int) -> str:
 
 # The order of the members.
 
-_RELIES = {
-    DependencyKind.ASSERTION: "an assertion speaks of its layout",
-    DependencyKind.OFFSET_RANGE: "a range of bytes is computed from its members",
-    DependencyKind.PARTIAL_COPY: "a part of it is copied from or to a member on",
-    DependencyKind.ASM_OFFSET: "assembly gets an offset of it",
-    DependencyKind.USER_ABI: "user space knows it",
-}
+_RELYING = frozenset(
+    (DependencyKind.ASSERTION, DependencyKind.OFFSET_RANGE, DependencyKind.PARTIAL_COPY, DependencyKind.ASM_OFFSET)
+)
 
 
-def reliance(pointer: PointerMember, sources: Mapping[str, bytes]) -> Obstacles:
-    """What ``sources``, the files that name the record, rely on; certain are initialisers by position."""
+def reliance(pointer: PointerMember, sources: Mapping[str, bytes]) -> tuple[list[Refusal], list[Refusal]]:
+    """What ``sources``, the files that name the record, rely on: initialisers by position, and all else."""
     title = pointer.outer.record.title
     looking = RecordText(pointer.outer.record.name)
     certain: list[Refusal] = []
@@ -108,18 +94,17 @@ def reliance(pointer: PointerMember, sources: Mapping[str, bytes]) -> Obstacles:
                 reason = f"an initialiser of a {title} gives values by position, and the object comes last"
                 lift = "name the members in the initialiser"
                 certain.append(Refusal(RefusalCode.POSITIONAL, place, reason, lift))
-            elif one.kind in _RELIES:
-                code = RefusalCode.USER_ABI if one.kind is DependencyKind.USER_ABI else RefusalCode.OFFSET
-                lift = f"see whether it holds when {title} is larger and `{pointer.name}` its last"
-                possible.append(Refusal(code, place, f"{_RELIES[one.kind]} (`{one.text[:60]}`)", lift))
-    return Obstacles(tuple(certain), tuple(possible))
+            elif one.kind in _RELYING:
+                reason = f"{one.kind.value} of {title} (`{one.text[:60]}`)"
+                lift = f"check that it holds when {title} is larger and `{pointer.name}` its last member"
+                possible.append(Refusal(RefusalCode.OFFSET, place, reason, lift))
+    return certain, possible
 
 
 _DECLARED = re.compile(rb"\s*(?:\[[^\]]*\]\s*)*(?:;|,|:\s*\d)")
 _DECLARING = re.compile(rb"[\w*]\s*\Z")
 _FLOW = re.compile(rb"\b(?:return|goto|case|else)\s*\Z")
 _QUALIFIERS = re.compile(r"\b(?:const|volatile)\b")
-_OTHER_PROGRAMS = ("tools/", "samples/", "scripts/", "Documentation/", "usr/", "rust/")
 _TYPES = """@ typed_pointer @
 type kind;
 kind *{holder};
@@ -160,13 +145,9 @@ class PointerUses:
 
 @dataclass(frozen=True, slots=True)
 class PointerMentions:
-    """Every place that names the pointer: in the programs of a kernel tree, which are built ``apart``, or not.
+    """Every place that names the pointer; ``sources`` are the files, ``accesses`` the places with a record in front."""
 
-    ``sources`` are the files of the latter, ``accesses`` those places of them that have a record in front.
-    """
-
-    own: tuple[Mention, ...]
-    apart: tuple[Mention, ...]
+    every: tuple[Mention, ...]
     sources: Mapping[str, bytes]
     accesses: tuple[Mention, ...]
 
@@ -176,14 +157,11 @@ class PointerMentions:
         return tuple(dict.fromkeys(one.file for one in self.accesses))
 
 
-def pointer_mentions(pointer: PointerMember, image: TreeImage, progress: Progress) -> PointerMentions:
-    """The places of the pointer's name in the code of the tree."""
-    every = mentions(image.tree, pointer.name, progress)
-    others = _OTHER_PROGRAMS if is_kernel(image.tree) else ()
-    own = tuple(one for one in every if not one.file.startswith(others))
+def pointer_mentions(named: Sequence[Mention], image: TreeImage) -> PointerMentions:
+    """The places of the pointer's name in the code of the tree, without programs that are built apart."""
+    own = tuple(one for one in named if not one.file.startswith(other_programs(image.tree)))
     sources = {one.file: image.read(one.file) for one in own}
-    accesses = tuple(one for one in own if one.is_access(sources[one.file]))
-    return PointerMentions(own, tuple(one for one in every if one.file.startswith(others)), sources, accesses)
+    return PointerMentions(own, sources, tuple(one for one in own if one.is_access(sources[one.file])))
 
 
 def record_sources(pointer: PointerMember, image: TreeImage) -> tuple[PointerMember, dict[str, bytes]]:
@@ -198,7 +176,7 @@ def record_sources(pointer: PointerMember, image: TreeImage) -> tuple[PointerMem
 
 
 def _naming(names: Sequence[str], image: TreeImage) -> dict[str, bytes]:
-    others = _OTHER_PROGRAMS if is_kernel(image.tree) else ()
+    others = other_programs(image.tree)
     words = tuple(one.split()[-1].encode() for one in names)
     word = re.compile(rb"\b(?:" + b"|".join(map(re.escape, words)) + rb")\b")
     files = (file for file in source_files(image.tree) if not file.startswith(others))
@@ -208,15 +186,14 @@ def _naming(names: Sequence[str], image: TreeImage) -> dict[str, bytes]:
 
 def find_uses(pointer: PointerMember, mentioned: PointerMentions, image: TreeImage, progress: Progress) -> PointerUses:
     """Every use in the code of the tree; raises ``ToolMissing`` where types are needed and Coccinelle is missing."""
-    typed = any(_declares(pointer, mentioned.sources[one.file], one) for one in mentioned.own)
+    typed = any(_declares(pointer, mentioned.sources[one.file], one) for one in mentioned.every)
     ours, unknown = _of_record(pointer, image, mentioned.accesses, progress) if typed else (mentioned.accesses, ())
     places: list[PointerUse] = []
     for file, group in groupby(ours, lambda one: one.file):
         root = parsed(mentioned.sources[file])
         places += (use_at(root, file, one, pointer.targets) for one in group)
-    initialisers = initialised(pointer, mentioned.own, mentioned.sources)
-    sites = (*unknown, *_in_other_programs(pointer, image, mentioned.apart), *initialisers.possible)
-    return PointerUses(tuple(places), typed, sites, initialisers.certain)
+    certain, possible = initialised(pointer, mentioned.every, mentioned.sources)
+    return PointerUses(tuple(places), typed, (*unknown, *possible), tuple(certain))
 
 
 def _declares(pointer: PointerMember, source: bytes, one: Mention) -> bool:
@@ -252,18 +229,8 @@ def _unknown(pointer: PointerMember, image: TreeImage, lost: Sequence[Mention]) 
         if word.search(image.read(file)):
             for one in group:
                 code = RefusalCode.IN_MACRO if one.macro else RefusalCode.TYPE_UNKNOWN
-                reason = f"the type in front of `{pointer.name}` is not known here (`{one.text[:60]}`)"
+                reason = f"the type of the record is not known here (`{one.text[:60]}`)"
                 yield Refusal(code, one.place, reason, f"change it by hand where it is a {pointer.outer.record.title}")
-
-
-def _in_other_programs(pointer: PointerMember, image: TreeImage, apart: Sequence[Mention]) -> Iterator[Refusal]:
-    """One site for each file of another program that names the record and the pointer."""
-    word = re.compile(rb"\b" + re.escape(pointer.outer.record.name.encode()) + rb"\b")
-    for file, group in groupby(apart, lambda one: one.file):
-        first = next(group)
-        if word.search(image.read(file)):
-            reason = f"this program is built apart from the rest and names `{pointer.name}`"
-            yield Refusal(RefusalCode.OTHER_PROGRAM, first.place, reason, "change it by hand where it shares the type")
 
 
 def standing(pointer: PointerMember, target: Declared, uses: PointerUses) -> tuple[Refusal, ...]:
@@ -293,9 +260,9 @@ def _ownership(pointer: PointerMember, uses: PointerUses) -> Iterator[Refusal]:
     made = [use for use in allocations if not use.callee.startswith("devm_")]
     if made and not codes and not any(use.role is Role.RELEASE for use in uses.places):
         callees = dict.fromkeys(use.callee for use in uses.places if use.role is Role.VALUE and use.callee)
-        to = f", which is given to {', '.join(list(callees)[:_SHOWN])}" if callees else ""
-        reason = f"nothing is seen to free `{pointer.name}`{to}"
-        lift = "free it by way of the member first, in the function that frees the record"
+        to = f", which is passed to {', '.join(list(callees)[:_SHOWN])}" if callees else ""
+        reason = f"no code that frees `{pointer.name}` was found{to}"
+        lift = "free it through the member first, in the function that frees the record"
         yield Refusal(RefusalCode.FREED_ELSEWHERE, made[0].place, reason, lift)
     if not allocations and not {RefusalCode.UNKNOWN_ALLOCATION, RefusalCode.SHARED} & set(codes):
         reason = f"no allocation into `{pointer.name}` was found, so the object belongs to something else"

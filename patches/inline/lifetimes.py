@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where records with the pointer are made and copied, and where objects of its type are freed by another way."""
+"""Where records with the pointer are copied, where objects of its type are freed, and the slab caches of both."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from pathlib import PurePosixPath
 
 import tree_sitter
 
@@ -16,7 +14,7 @@ from linesmith.patches.build.kbuild import is_kernel
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.inline.find import PointerUses
 from linesmith.patches.inline.pointer import PointerMember
-from linesmith.patches.inline.uses import ALLOCATORS, CACHE_CREATORS, RELEASES, PointerUse, Role
+from linesmith.patches.inline.uses import CACHE_CREATORS, RELEASES, PointerUse, Role
 from linesmith.patches.treewide.mentions import (
     Mention,
     any_of,
@@ -24,7 +22,6 @@ from linesmith.patches.treewide.mentions import (
     mentions_in,
     metavariable,
     pointer_variable,
-    read_source,
     typedef_lines,
 )
 from linesmith.patches.treewide.series import TreeImage
@@ -45,26 +42,9 @@ from linesmith.patches.treewide.syntax import (
 
 _COPYING = ("holder_copied", "holder_assigned", "record_assigned")
 _COPIES = "memcpy|memmove|__memcpy|kmemdup"
-_MADE = """@ holder_made @
-{holder}
-identifier maker =~ "^({makers})$";
-expression list given;
-position place;
-type cast;
-@@
- kept =@place (cast)maker(given)
-"""
-_DECLARED = """@ holder_declared{number} @
-{typedefs}
-identifier kept;
-identifier maker =~ "^({makers})$";
-expression list given;
-position place;
-type cast;
-@@
- {title} *kept@place = (cast)maker(given);
-"""
-_OTHERS = """@ holder_copied @
+# kmem_cache_create(name, size, align, flags, ...)
+_ALIGNMENT = 2
+_RULES = """@ holder_copied @
 {holder}
 expression other;
 identifier copier =~ "^({copies})$";
@@ -98,105 +78,44 @@ position place;
  releaser@place(other, kept)
 )
 """
-# KMEM_CACHE() asks for the alignment of the type; kmem_cache_create(name, size, align, flags, …) for what it is given.
-_FLAGS = 3
-_UNALIGNED = "take it from aligned_alloc() and align the member, which has been left out"
-# A kernel's folders are large, and every file takes Coccinelle seconds.
-_MOST_NEIGHBOURS = 8
-# Make a record, or many, and never align it.
-_RESIZING = ("realloc", "reallocarray", "krealloc", "g_realloc", "xrealloc")
-
-
-@dataclass(frozen=True, slots=True)
-class Making:
-    """One place where a record with the pointer is allocated by ``maker``, from ``cache`` where that takes one."""
-
-    file: str
-    line: int
-    function: str
-    maker: str
-    cache: str
-
-    @property
-    def place(self) -> str:
-        """``file:line``."""
-        return f"{self.file}:{self.line}"
 
 
 @dataclass(frozen=True, slots=True)
 class Lifetimes:
-    """How records with the pointer come and go, as far as the files that use the pointer show."""
+    """Where whole records are ``copied``, and where objects of the pointer's type are ``released`` by another way."""
 
-    made: tuple[Making, ...]
     copied: tuple[RuleMatch, ...]
     released: tuple[RuleMatch, ...]
 
 
 def lifetimes(pointer: PointerMember, uses: PointerUses, image: TreeImage, progress: Progress) -> Lifetimes:
-    """What Coccinelle sees of them in the files with uses, and in others that may allocate the record."""
-    files = tuple(dict.fromkeys((*uses.files, *_allocating(pointer, uses, image, progress))))
-    makers = ("holder_made", *(f"holder_declared{number}" for number, _ in enumerate(pointer.holders, start=1)))
-    makings = tuple(Report(rule, "place", ("maker", "given")) for rule in makers)
-    others = tuple(Report(rule, "place") for rule in (*_COPYING, "object_released"))
-    seen = spatch(SemanticPatch(_rules(pointer), (*makings, *others)), image, files, progress)
+    """What Coccinelle sees of them in the files with uses, and in a program in all units that name the record."""
+    files = dict.fromkeys(uses.files)
+    if not is_kernel(image.tree):
+        named = mentions(image.tree, pointer.outer.record.name, progress)
+        files.update(dict.fromkeys(one.file for one in named if one.file.endswith(".c")))
+    reports = tuple(Report(rule, "place") for rule in (*_COPYING, "object_released"))
+    seen = spatch(SemanticPatch(_rules(pointer), reports), image, tuple(files), progress)
     released = {(use.file, use.line) for use in uses.places if use.role in (Role.RELEASE, Role.RELEASE_CHECK)}
-    made = tuple(dict.fromkeys(_making(site) for site in seen.matches if site.rule in makers))
     copied = {(site.file, site.line): site for site in seen.matches if site.rule in _COPYING}
     freed = (site for site in seen.matches if site.rule == "object_released")
-    return Lifetimes(
-        made, tuple(copied.values()), tuple(site for site in freed if (site.file, site.line) not in released)
-    )
-
-
-def _allocating(pointer: PointerMember, uses: PointerUses, image: TreeImage, progress: Progress) -> Iterator[str]:
-    """Units of a program that name the record; in a kernel, neighbours of the users that may allocate one."""
-    name = pointer.outer.record.name
-    if not is_kernel(image.tree):
-        yield from (one.file for one in mentions(image.tree, name, progress) if one.file.endswith(".c"))
-        return
-    folders = dict.fromkeys(str(PurePosixPath(file).parent) for file in uses.files if file.endswith(".c"))
-    near = (path for folder in folders for path in sorted((image.tree / folder).glob("*.c")))
-    likely = (path for path in near if _may_allocate(read_source(path), name.encode()))
-    yield from (str(path.relative_to(image.tree)) for path in islice(likely, _MOST_NEIGHBOURS))
-
-
-def _may_allocate(source: bytes, tag: bytes) -> bool:
-    """Whether a call that allocates is given the size of the struct, or of what a variable of that type points to."""
-    if tag not in source:
-        return False
-    variables = set(re.findall(rb"\bstruct\s+" + tag + rb"\s*\*\s*(\w+)", source))
-    sizes = re.findall(rb"alloc\w*\s*\([^;]{0,200}?sizeof\s*\(\s*(\*|struct\s+)\s*(\w+)\s*\)", source)
-    return any(what == tag if kind != b"*" else what in variables for kind, what in sizes)
+    return Lifetimes(tuple(copied.values()), tuple(site for site in freed if (site.file, site.line) not in released))
 
 
 def _rules(pointer: PointerMember) -> str:
-    titles, makers = pointer.holders, "|".join((*sorted(ALLOCATORS), *_RESIZING))
-    known = "\n".join(typedef_lines(titles))
+    titles, targets = pointer.holders, pointer.targets
     holder = "\n".join((*typedef_lines(titles), pointer_variable(titles, "kept")))
-    object_ = "\n".join((*typedef_lines(pointer.targets), pointer_variable(pointer.targets, "kept")))
+    object_ = "\n".join((*typedef_lines(targets), pointer_variable(targets, "kept")))
     record = "\n".join((*typedef_lines(titles), metavariable(any_of(titles), "kept")))
-    declared = (
-        _DECLARED.format(number=number, typedefs=known, title=title, makers=makers)
-        for number, title in enumerate(titles, start=1)
-    )
     releasers = "|".join(sorted(RELEASES))
-    others = _OTHERS.format(holder=holder, record=record, object=object_, copies=_COPIES, releasers=releasers)
-    return "\n".join((_MADE.format(holder=holder, makers=makers), *declared, others))
-
-
-def _making(site: RuleMatch) -> Making:
-    bound = dict(site.bindings)
-    first = bound["given"].split(",")[0].strip()
-    allocator = ALLOCATORS.get(bound["maker"])
-    cache = first if allocator is not None and allocator.cache is not None else ""
-    return Making(site.file, site.line, site.function, bound["maker"], cache)
+    return _RULES.format(holder=holder, record=record, object=object_, copies=_COPIES, releasers=releasers)
 
 
 def released_otherwise(pointer: PointerMember, seen: Lifetimes) -> Iterator[Refusal]:
-    """Objects of the type that are freed by way of another pointer: they may be those of the member."""
+    """Objects of the type that are freed through another pointer: they may be those of the member."""
     for site in seen.released:
-        reason = f"{site.function}() frees a {pointer.target} by way of another pointer"
-        lift = f"free it as the member `{pointer.name}`, or show that it is another one"
+        reason = f"{site.function}() frees a {pointer.target} through another pointer"
+        lift = f"free it through the member `{pointer.name}`, or make sure that it is another object"
         yield Refusal(RefusalCode.FREED_ELSEWHERE, f"{site.file}:{site.line}", reason, lift)
 
 
@@ -208,27 +127,22 @@ def copies(pointer: PointerMember, seen: Lifetimes) -> Iterator[Refusal]:
         yield Refusal(RefusalCode.COPIED_OBJECT, f"{site.file}:{site.line}", reason, lift)
 
 
-def misaligned(pointer: PointerMember, seen: Lifetimes, image: TreeImage) -> Iterator[Refusal]:
-    """Allocations of the record that do not begin where the member's alignment asks for."""
-    caches: dict[str, Making] = {}
-    for making in seen.made:
-        if making.cache:
-            caches.setdefault(making.cache, making)
-        elif making.maker != "aligned_alloc":
-            reason = f"{making.function}() takes a {pointer.outer.record.title} from {making.maker}()"
-            kernel = is_kernel(image.tree)
-            lift = "make sure that it begins at a multiple of the member's alignment" if kernel else _UNALIGNED
-            yield Refusal(RefusalCode.CACHE_ALIGNMENT, making.place, reason, lift)
-    for cache, making in caches.items():
-        for assignment in inside(parsed(image.read(making.file)), "assignment_expression"):
-            made = assigned_value(assignment)
-            if text(assignment.child_by_field_name("left")) == cache and callee(made).startswith("kmem_cache_create"):
-                passed = [text(one) for one in arguments(made)]
-                if len(passed) > _FLAGS and passed[_FLAGS - 1] == "0" and "SLAB_HWCACHE_ALIGN" not in passed[_FLAGS]:
-                    reason = f"the slab cache {cache} asks for no alignment"
-                    lift = "create it with SLAB_HWCACHE_ALIGN, or with the alignment of the type"
-                    place = f"{making.file}:{line_of(made)}"
-                    yield Refusal(RefusalCode.CACHE_ALIGNMENT, place, reason, lift)
+def misaligned(pointer: PointerMember, sources: Mapping[str, bytes]) -> Iterator[Refusal]:
+    """Slab caches of the record, created in ``sources``, that do not have the member's alignment.
+
+    KMEM_CACHE() has it. So has kmalloc(): a record that is aligned has a multiple of that for its size.
+    """
+    sizes = [f"sizeof({''.join(title.split())})" for title in pointer.holders]
+    for file, source in sources.items():
+        calls = inside(parsed(source), "call_expression") if b"kmem_cache_create" in source else ()
+        for call in calls:
+            passed = [compact(one) for one in arguments(call)]
+            if not callee(call).startswith("kmem_cache_create") or not {*sizes} & {*passed}:
+                continue
+            if passed[_ALIGNMENT : _ALIGNMENT + 1] == ["0"] and "SLAB_HWCACHE_ALIGN" not in text(call):
+                reason = f"this slab cache of {pointer.outer.record.title} asks for no alignment"
+                lift = "create it with SLAB_HWCACHE_ALIGN, or with the alignment of the type"
+                yield Refusal(RefusalCode.CACHE_ALIGNMENT, f"{file}:{line_of(call)}", reason, lift)
 
 
 # Slab caches that the separate object comes from: those that only it uses go with it.
@@ -272,7 +186,7 @@ def object_caches(uses: Sequence[PointerUse], image: TreeImage, progress: Progre
             continue
         place, where = (other.place, f" (`{other.text[:60]}`)") if other else (first.place, "")
         reason = f"the slab cache {cache} stays, since it is used otherwise too{where}"
-        lift = "take it away by hand where nothing else needs it"
+        lift = "remove it by hand where nothing else needs it"
         left.append(Refusal(RefusalCode.CACHE_LEFT, place, reason, lift))
     return Caches(tuple(gone), tuple(files), tuple(left), tuple(standing))
 
@@ -297,16 +211,16 @@ def _promises(cache: str, place: str, files: Iterable[str], image: TreeImage) ->
         if compact(one.child_by_field_name("left")) == name and callee(call := assigned_value(one)) in CACHE_CREATORS
     ]
     if not created:
-        reason = f"how the slab cache {cache} is created is not seen, which may have a constructor"
+        reason = f"the creation of the slab cache {cache}, which may have a constructor, was not found"
         yield Refusal(RefusalCode.UNKNOWN_ALLOCATION, place, reason, "allocate the object with kmalloc() first")
     for file, call in created:
         where, source = f"{file}:{line_of(call)}", image.read(file)
         if _outlives(call, source):
-            reason = f"objects of the slab cache {cache} stay of their type while readers look at freed ones"
+            reason = f"the slab cache {cache} is SLAB_TYPESAFE_BY_RCU, so readers may access a freed object"
             yield Refusal(RefusalCode.PUBLISHED, where, reason)
         if _constructs(call, source):
-            reason = f"a constructor sets up the objects of the slab cache {cache}"
-            lift = "set the object up where it is allocated first"
+            reason = f"a constructor initialises the objects of the slab cache {cache}"
+            lift = "initialise each object after its allocation first"
             yield Refusal(RefusalCode.UNKNOWN_ALLOCATION, where, reason, lift)
 
 

@@ -1,119 +1,31 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The member that points to an object: its declaration, and the record with the object in the place of the pointer."""
+"""The member that points to an object, the record with the object in its place, and the semantic patch for its users.
+
+A rule is written only where a use asks for it, so that what is printed is short enough to be read and edited.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-
-import tree_sitter
 
 from linesmith.analyzer.base.errors import EditRefused
 from linesmith.analyzer.model import Refusal, RefusalCode
+from linesmith.patches.inline.uses import CACHE_CREATORS, PointerUse, Role
 from linesmith.patches.source.atoms import line_number, scope
 from linesmith.patches.source.body import all_members
 from linesmith.patches.source.declaration import Declared
 from linesmith.patches.source.macros import without_comments, without_directives
 from linesmith.patches.source.pieces import followed
-from linesmith.patches.treewide.mentions import names_of
-from linesmith.patches.treewide.syntax import (
-    enclosing,
-    function_name,
-    inside,
-    member_declarations,
-    parsed,
-    preceding,
-    text,
-)
-
-# What statements and declarations leave behind when they go: labels, code that nothing reaches, empty conditionals.
-
-_DIRECTIVE = re.compile(rb"^[ \t]*\#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b(?:\\\r?\n|[^\n])*\n?", re.MULTILINE)
-_EMPTY = re.compile(
-    rb"^[ \t]*\#[ \t]*if(?:def|ndef)?\b[^\n]*\n(?:[ \t]*\r?\n)*[ \t]*\#[ \t]*endif\b[^\n]*\n", re.MULTILINE
-)
-
-
-def without_unused_labels(before: bytes, after: bytes) -> bytes:
-    """``after`` without the labels on lines of their own whose last ``goto`` has gone since ``before``.
-
-    Behind a ``return`` or ``goto`` the statements up to the next label go too.
-    """
-    was = set(_jumps(parsed(before)))
-    root = parsed(after)
-    now = set(_jumps(root))
-    for statement in reversed(list(inside(root, "labeled_statement"))):
-        label = statement.child_by_field_name("label")
-        key = (function_name(statement), text(label))
-        if label is not None and key in was and key not in now:
-            after = _without(after, statement, label)
-    return after
-
-
-def _jumps(root: tree_sitter.Node) -> Iterator[tuple[str, str]]:
-    """Function and label of each ``goto``."""
-    for one in inside(root, "goto_statement"):
-        yield function_name(one), text(one.child_by_field_name("label"))
-
-
-def _without(source: bytes, statement: tree_sitter.Node, label: tree_sitter.Node) -> bytes:
-    start, end = source.rfind(b"\n", 0, label.start_byte) + 1, source.find(b"\n", label.end_byte) + 1
-    if source[start:end].strip() != (label.text or b"") + b":":
-        return source
-    dead = _end_of_dead(source, statement)
-    if dead is None:
-        return source[:start] + source[end:]
-    ends_block = source[dead:].lstrip().startswith(b"}")
-    return (source[:start].rstrip() + b"\n" if ends_block else source[:start]) + source[dead:]
-
-
-def _end_of_dead(source: bytes, statement: tree_sitter.Node) -> int | None:
-    """Where what only the label led to ends: at the next label or the end of the block; ``None`` if it is reached."""
-    before = preceding(statement)
-    if before is None or before.type not in ("return_statement", "goto_statement"):
-        return None
-    last: tree_sitter.Node | None = statement
-    while last is not None and (last == statement or last.type != "labeled_statement"):
-        if last != statement and any(inside(last, "labeled_statement")):
-            return None
-        behind, last = last, last.next_named_sibling
-    edge = last if last is not None else behind.next_sibling
-    return source.rfind(b"\n", 0, edge.start_byte) + 1 if edge is not None else None
-
-
-@dataclass(frozen=True, slots=True)
-class Conditional:
-    """An open ``#if``: its lines as written, and whether the place is behind an ``#else`` or ``#elif`` of it."""
-
-    opening: bytes
-    alternative: bool = False
-
-
-def conditionals(source: bytes, offset: int, start: int = 0) -> tuple[Conditional, ...]:
-    """The conditionals that begin behind ``start`` and are open at ``offset``, outermost first."""
-    open_: list[Conditional] = []
-    code = without_comments(source)
-    for match in _DIRECTIVE.finditer(code, start, offset):
-        if match[1].startswith(b"if"):
-            open_.append(Conditional(source[match.start() : match.end()]))
-        elif match[1] == b"endif":
-            open_ = open_[:-1]
-        elif open_:
-            open_[-1] = Conditional(open_[-1].opening, alternative=True)
-    return tuple(open_)
-
-
-def without_emptied(before: bytes, after: bytes) -> bytes:
-    """``after`` without conditionals that hold nothing; those that held nothing ``before`` stay."""
-    held = set(_EMPTY.findall(before))
-    return _EMPTY.sub(lambda match: match[0] if match[0] in held else b"", after)
-
+from linesmith.patches.treewide.mentions import any_of, metavariable, names_of, pointer_variable, typedef_lines
+from linesmith.patches.treewide.syntax import enclosing, member_declarations
 
 _ANNOTATIONS = re.compile(rb"\b__(?:rcu|percpu|user|iomem|private|kptr|kptr_untrusted|uptr|arena)\b")
 _PLAIN = re.compile(rb"((?:struct\s+)?[A-Za-z_]\w*)\s*\*\s*([A-Za-z_]\w*)\s*;\Z")
 _NO_RECORD = frozenset(("void", "char", "int", "long", "short", "unsigned", "bool", "float", "double", "signed"))
 _INTEGER = re.compile(r"(?:__)?(?:u|s|le|be|uint|int)\d+(?:_t)?\Z")
+_DIRECTIVE = re.compile(rb"^[ \t]*\#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b(?:\\\r?\n|[^\n])*\n?", re.MULTILINE)
 _COMMENT_ABOVE_MEMBER = re.compile(
     rb"(?:^[ \t]*/\*(?:(?!\*/).)*\*/[ \t]*\r?\n|^[ \t]*//[^\n]*\n)+\Z", re.MULTILINE | re.DOTALL
 )
@@ -150,8 +62,8 @@ class PointerMember:
 
 def pointer_member(outer: Declared, name: str) -> PointerMember:
     """The member ``name`` of ``outer``; raises ``EditRefused`` where it is no plain pointer to one record."""
-    members = member_declarations(outer.source, outer.record)
-    declarations = [(node, origin) for node, names, origin in members if name in names]
+    every = member_declarations(outer.source, outer.record)
+    declarations = [(node, origin) for node, names, origin in every if name in names]
     if not declarations:
         reason = f"{outer.record.title} declares no member `{name}`"
         raise EditRefused(Refusal(RefusalCode.NOT_WRITTEN, outer.place, reason, "name one that is written in its body"))
@@ -186,6 +98,19 @@ def _target(text: bytes, name: str, place: str) -> str:
     return target
 
 
+def _conditionals(pointer: PointerMember) -> list[tuple[bytes, bool]]:
+    """The ``#if`` lines open at the pointer, outermost first, and whether it stands behind an ``#else`` of each."""
+    source, found = pointer.outer.source, list[tuple[bytes, bool]]()
+    for match in _DIRECTIVE.finditer(without_comments(source), pointer.outer.record.opening, pointer.start):
+        if match[1].startswith(b"if"):
+            found.append((source[match.start() : match.end()], False))
+        elif match[1] == b"endif":
+            found.pop()
+        else:
+            found[-1] = found[-1][0], True
+    return found
+
+
 def with_object(pointer: PointerMember, attribute: str) -> bytes:
     """The file with the object as the last member of the record, aligned by ``attribute`` (empty: not at all).
 
@@ -193,9 +118,9 @@ def with_object(pointer: PointerMember, attribute: str) -> bytes:
     pointer was when the record must end with another member, or when an ``#else`` decides which of two there is.
     """
     source = pointer.outer.source
-    enclosing_ifs = conditionals(source, pointer.start, pointer.outer.record.opening)
+    enclosing_ifs = _conditionals(pointer)
     declared = f"{pointer.target} {pointer.name}{' ' * bool(attribute)}{attribute};".encode()
-    if not _can_be_last(pointer) or any(one.alternative for one in enclosing_ifs):
+    if not _can_be_last(pointer) or any(alternative for _, alternative in enclosing_ifs):
         return source[: pointer.start] + declared + source[pointer.end :]
     # The whole lines of the declaration, with the comments right above and on its line.
     start = source.rfind(b"\n", 0, pointer.start) + 1
@@ -204,7 +129,7 @@ def with_object(pointer: PointerMember, attribute: str) -> bytes:
     comment = _COMMENT_BEHIND.match(source, pointer.end)
     end = comment.end() if comment else pointer.end
     moved = source[start : pointer.start] + declared + source[pointer.end : end]
-    block = b"".join(one.opening for one in enclosing_ifs) + moved + b"#endif\n" * len(enclosing_ifs)
+    block = b"".join(opening for opening, _ in enclosing_ifs) + moved + b"#endif\n" * len(enclosing_ifs)
     brace = source.rfind(b"\n", 0, pointer.outer.record.closing) + 1
     rest = source[:start] + source[end:brace]
     after = without_emptied(source, rest + block + source[brace:])
@@ -225,3 +150,150 @@ def _can_be_last(pointer: PointerMember) -> bool:
     alone = not code[source.rfind(b"\n", 0, pointer.start) + 1 : pointer.start].strip()
     brace_alone = not code[source.rfind(b"\n", 0, record.closing) + 1 : record.closing].strip()
     return alone and brace_alone and not _FLEXIBLE.search(last[last.rfind(b";", 0, -1) + 1 :])
+
+
+# What statements leave behind when they go: conditionals that hold nothing.
+
+_EMPTY = re.compile(
+    rb"^[ \t]*\#[ \t]*if(?:def|ndef)?\b[^\n]*\n(?:[ \t]*\r?\n)*[ \t]*\#[ \t]*endif\b[^\n]*\n", re.MULTILINE
+)
+
+
+def without_emptied(before: bytes, after: bytes) -> bytes:
+    """``after`` without conditionals that hold nothing; those that held nothing ``before`` stay."""
+    held = set(_EMPTY.findall(before))
+    return _EMPTY.sub(lambda match: match[0] if match[0] in held else b"", after)
+
+
+# The semantic patch (SmPL).
+
+
+@dataclass(frozen=True, slots=True)
+class _Metavariables:
+    """Metavariables, none of them a name that the rules must match literally."""
+
+    pointer: PointerMember
+    typed: bool
+
+    def word(self, word: str) -> str:
+        """A metavariable's name."""
+        taken = (self.pointer.name, self.pointer.record, self.pointer.outer.record.name)
+        return f"{word}_" if word in taken else word
+
+    def rule(self, name: str, lines: Callable[[str], str], *declared: str) -> str:
+        """A rule that does what ``lines`` says to ``holder->p`` and to ``object.p``.
+
+        The holder is a pointer to the record, the object the record itself; ``declared`` are more metavariables.
+        """
+        holder, object_, titles = self.word("holder"), self.word("object"), self.pointer.holders
+        own: tuple[str, ...] = (f"expression {holder}, {object_};",)
+        if self.typed:
+            variables = pointer_variable(titles, holder), metavariable(any_of(titles), object_)
+            own = (*typedef_lines(titles), *variables)
+        head = "\n".join((f"@ {name} @", *own, *declared, "@@"))
+        ways = (f"{holder}->{self.pointer.name}", f"{object_}.{self.pointer.name}")
+        return head + "\n(\n" + "\n|\n".join(lines(way) for way in ways) + "\n)\n"
+
+
+def semantic_patch(pointer: PointerMember, uses: Sequence[PointerUse], caches: Sequence[str], *, typed: bool) -> str:
+    """The rules for the ``uses``, in the order in which they must be applied; the slab ``caches`` go.
+
+    ``typed`` asks for the holder's type.
+    """
+    names = _Metavariables(pointer, typed)
+    roles = {use.role for use in uses}
+    made = [use for use in uses if use.role is Role.ALLOCATION]
+    cleared = any(use.clears for use in made)
+    rules = (*_allocations(names, made), *_checks(names, roles), *_releases(names, uses), *_caches(caches))
+    return "\n".join((*rules, *_values(names, roles, cleared=cleared)))
+
+
+def _called(functions: Sequence[str], rest: str) -> str:
+    choice = "\\|".join(functions)
+    return f"\\({choice}\\)({rest})" if len(functions) > 1 else f"{choice}({rest})"
+
+
+def _allocations(names: _Metavariables, made: Sequence[PointerUse]) -> Iterator[str]:
+    cleared = {use.callee for use in made if use.clears}
+    for clears, calls in ((False, {use.callee for use in made} - cleared), (True, cleared)):
+        if calls:
+            yield from _fresh(names, _called(sorted(calls), "..."), clears=clears)
+
+
+def _fresh(names: _Metavariables, call: str, *, clears: bool) -> Iterator[str]:
+    kind, branch, cast = "cleared" if clears else "raw", names.word("branch"), names.word("type")
+    call = f"({cast}){call}"
+
+    def added(way: str) -> str:
+        return f"\n+ memset(&{way}, 0, sizeof({way}));" if clears else ""
+
+    def tested(way: str) -> str:
+        return f"- if (({way} = {call}) == NULL) {branch}{added(way)}"
+
+    yield names.rule(f"allocated_and_tested_{kind}", tested, f"type {cast};", f"statement {branch};")
+    yield names.rule(f"allocated_{kind}", lambda way: f"- {way} = {call};{added(way)}", f"type {cast};")
+
+
+def _checks(names: _Metavariables, roles: Collection[Role]) -> Iterator[str]:
+    if Role.ALLOCATION_CHECK not in roles:
+        return
+    branch, other = names.word("branch"), names.word("other")
+    yield names.rule(
+        "checked",
+        lambda way: f"- if ({way} == NULL) {branch}\n|\n- if (unlikely({way} == NULL)) {branch}",
+        f"statement {branch};",
+    )
+    yield names.rule(
+        "checked_with_others",
+        lambda way: f"- {way} == NULL || {other}\n+ {other}\n|\n- {other} || {way} == NULL\n+ {other}",
+        f"expression {other};",
+    )
+
+
+def _releases(names: _Metavariables, uses: Sequence[PointerUse]) -> Iterator[str]:
+    calls = sorted({use.callee for use in uses if use.role is Role.RELEASE})
+
+    def release(way: str) -> str:
+        return f"{_called(calls, f'..., {way}')};"
+
+    def guarded(way: str) -> str:
+        forgotten = f"{way} = NULL;"
+        branches = [f"{{ {release(way)} {forgotten} }}", release(way), forgotten] if calls else [forgotten]
+        return "\n|\n".join(f"- if ({way} != NULL) {branch}" for branch in branches)
+
+    if any(use.role is Role.RELEASE_CHECK for use in uses):
+        yield names.rule("released_if_any", guarded)
+    if calls:
+        yield names.rule("released", lambda way: f"- {release(way)}")
+    if any(use.role is Role.CLEARED for use in uses):
+        yield names.rule("forgotten", lambda way: f"- {way} = NULL;")
+
+
+def _caches(caches: Sequence[str]) -> Iterator[str]:
+    creators = _called(CACHE_CREATORS, "...")
+    for number, cache in enumerate(caches, start=1):
+        suffix = str(number) if len(caches) > 1 else ""
+        yield f"@ cache_created{suffix} @\n@@\n- {cache} = {creators};\n"
+        yield f"@ cache_checked{suffix} @\nstatement branch;\n@@\n- if ({cache} == NULL) branch\n"
+        yield f"@ cache_destroyed{suffix} @\n@@\n- kmem_cache_destroy({cache});\n"
+        yield f"@ cache_declared{suffix} @\n@@\n- static struct kmem_cache *{cache};\n"
+
+
+def _values(names: _Metavariables, roles: Collection[Role], *, cleared: bool) -> Iterator[str]:
+    """The object or its address in place of the pointer; ``cleared`` tells that an earlier rule has put memset() in."""
+    place, member = names.word("place"), names.word("member")
+
+    def unchanged(way: str) -> str:
+        ways = [f"{way}@{place}->{member}", f"*{way}@{place}"]
+        ways += [f"&{way}@{place}", f"sizeof({way}@{place})"] if cleared else []
+        return "\n|\n".join(f" {one}" for one in ways)
+
+    if Role.VALUE in roles:
+        yield names.rule("kept", unchanged, f"identifier {member};", f"position {place};")
+        yield names.rule("value", lambda way: f"- {way}@{place}\n+ &{way}", f"position {place} != kept.{place};")
+    if Role.OBJECT in roles:
+        yield names.rule("object_itself", lambda way: f"- *{way}\n+ {way}")
+    if Role.MEMBER in roles:
+        yield names.rule(
+            "member_of_object", lambda way: f"- {way}->{member}\n+ {way}.{member}", f"identifier {member};"
+        )

@@ -32,15 +32,13 @@ from linesmith.patches.treewide.syntax import (
 class Allocator:
     """``size`` is the argument with the bytes, ``count`` the one that they are multiplied by; they count from 0.
 
-    ``cache`` is the argument with the slab cache, ``source`` the one with the object that is copied. ``object`` is
-    the argument that is an object of the type. ``clears`` tells that the bytes are zero; ``flags`` is the argument that
-    may ask for that.
+    ``cache`` is the argument with the slab cache, ``object`` the one that is an object of the type. ``clears`` tells
+    that the bytes are zero; ``flags`` is the argument that may ask for that.
     """
 
     size: int | None = None
     count: int | None = None
     cache: int | None = None
-    source: int | None = None
     object: int | None = None
     clears: bool = False
     flags: int | None = None
@@ -63,8 +61,6 @@ ALLOCATORS: dict[str, Allocator] = {
     "aligned_alloc": Allocator(size=1),
     "devm_kmalloc": Allocator(size=1, flags=2),
     "devm_kzalloc": Allocator(size=1, clears=True),
-    "kmemdup": Allocator(size=1, source=0),
-    "devm_kmemdup": Allocator(size=2, source=1),
 }
 
 # Which argument is the object that is freed.
@@ -119,8 +115,7 @@ class PointerUse:
 
     ``holder`` is the record that has it, as written. ``callee`` is the function called with it, ``cache`` the slab
     cache that the object is taken from; each is empty where there is none.
-    ``clears``: the object may be all zero; ``sole``: the ``if`` that it is all of goes too. ``refusal`` says what
-    stands in the way.
+    ``clears``: the object may be all zero. ``refusal`` says what stands in the way.
     """
 
     file: str
@@ -131,7 +126,6 @@ class PointerUse:
     callee: str = ""
     cache: str = ""
     clears: bool = False
-    sole: bool = False
     refusal: Refusal | None = None
 
     @property

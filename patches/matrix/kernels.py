@@ -23,8 +23,7 @@ from linesmith.analyzer.slab.kernel import machine_of
 from linesmith.patches.build.kbuild import TreeBuild, kernel_build, prepared_build
 from linesmith.patches.build.kconfig import KernelConfiguration, architecture, own_configuration, read_configuration
 from linesmith.patches.build.preparation import PreparationRequest, Progress, preparation
-from linesmith.patches.matrix.choice import Environment, UnitsFound
-from linesmith.patches.matrix.units import Units, planned_units, recorded_units
+from linesmith.patches.matrix.choice import Environment, Units, UnitsFound, planned_units, recorded_units
 from linesmith.patches.source.tree import Tree, source_bytes
 
 _LOCK_DEBUGGING = (

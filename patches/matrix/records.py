@@ -6,7 +6,7 @@ What declares a record is compiled before and after the change, alone or through
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
@@ -19,9 +19,8 @@ from linesmith.analyzer.layouts.gaps import lines, meeting_phases
 from linesmith.analyzer.model import CompiledRecord, CompiledSize, Layout, Residual, SlabCache
 from linesmith.analyzer.slab.allocation import Kernel, cache_of, own_cache
 from linesmith.patches.build.kbuild import TreeBuild, for_unit
-from linesmith.patches.build.overlay import Contents
 from linesmith.patches.build.preparation import Progress
-from linesmith.patches.build.probe import Probe, compiled, probes
+from linesmith.patches.build.probe import Probe, compiled, first_compiled, probes
 from linesmith.patches.edit.verify import Located
 from linesmith.patches.matrix.choice import CheckedChange, Environment
 from linesmith.patches.matrix.users import each
@@ -110,25 +109,12 @@ def tables(build: TreeBuild, change: CheckedChange, probes: Sequence[Probe]) -> 
 
     Raises ``VerificationFailed`` with what the compiler says of the first probe, or of the change.
     """
-    probe, before = _first(build, change.before, probes)
+    probe, before = first_compiled(build, probes, change.before)
     try:
-        return Tables(before, _layouts(build, probe, change.after))
+        after = compiled(for_unit(build, probe.unit), probe, change.after)
     except VerificationFailed as failed:
         raise VerificationFailed(f"as patched, {failed}") from None
-
-
-def _first(build: TreeBuild, contents: Contents, tried: Sequence[Probe]) -> tuple[Probe, Layouts]:
-    failures: list[str] = []
-    for probe in tried:
-        try:
-            return probe, _layouts(build, probe, contents)
-        except VerificationFailed as failure:
-            failures.append(str(failure))
-    raise VerificationFailed(f"before any change, {failures[0]}")
-
-
-def _layouts(build: TreeBuild, probe: Probe, contents: Mapping[str, bytes | None]) -> Layouts:
-    return compiled(for_unit(build, probe.unit), probe, contents).layouts
+    return Tables(before.layouts, after.layouts)
 
 
 @dataclass(frozen=True, slots=True)

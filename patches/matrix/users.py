@@ -27,8 +27,7 @@ from linesmith.patches.build.options import Flags
 from linesmith.patches.build.overlay import Overlay, Quotes, lay_out, scratch
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.build.probe import check_reads
-from linesmith.patches.matrix.choice import CheckedChange, Environment, units_to_compile
-from linesmith.patches.matrix.units import Units
+from linesmith.patches.matrix.choice import CheckedChange, Environment, Units, units_to_compile
 
 _COMPLAINT = re.compile(
     r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+:)? (?P<kind>warning|(?:fatal )?error): (?P<text>.*)$"
@@ -167,7 +166,11 @@ def compiled_users(
         def keep(unit: str) -> None:
             results[unit] = _compared(environment.build, units, sides[0], sides[1], unit)
 
-        each(keep, found.units, partial(_tell, progress, len(found.units)))
+        def tell(done: int) -> None:
+            if done % _TOLD_EVERY == 0:
+                progress(f"compiled {done} of {len(found.units)} units")
+
+        each(keep, found.units, tell)
     ended = [results[unit] for unit in found.units if unit in results]
     late = tuple(unit for unit in found.units if unit not in results)
     failed = [one for one in ended if isinstance(one, str)]
@@ -176,11 +179,6 @@ def compiled_users(
         counted = f"{len(late)} of {len(found.units)}"
         left.append(f"units that were not compiled in time: {counted}, first {late[0]}: {deadline.passed}")
     return CompiledUsers(tuple(one for one in ended if isinstance(one, CompiledUser)), tuple(left), late)
-
-
-def _tell(progress: Progress, count: int, done: int) -> None:
-    if done % _TOLD_EVERY == 0:
-        progress(f"compiled {done} of {count} units")
 
 
 def _compared(build: TreeBuild, units: Units, before: Overlay, after: Overlay, unit: str) -> CompiledUser | str:

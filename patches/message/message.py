@@ -69,13 +69,15 @@ def commit_message(
         saving(candidate.judgement, finding, exact=check.exact),
         remains(candidate, finding),
     )
+    # The command that was profiled, whole, in a line of its own.
+    workload = f"Workload:\n{INDENT}{seen.profiled.command}" if seen.profiled.command else ""
     parts = {
         "change": paragraph(" ".join(filter(None, sentences))),
         "starts": starts_text(check.residuals, check.granules, title, holders),
         "cost": cost_text(candidate, check),
         "compiled": _compiled(candidate, seen),
         "unchecked": _unchecked(candidate, seen),
-        "below": "\n\n".join(filter(None, (_workload(seen.profiled), further.details))),
+        "below": "\n\n".join(filter(None, (workload, further.details))),
     }
     found = CommitMessage(subject(candidate, title, usual), **parts)
     for members, rows in _ROOM:
@@ -111,11 +113,6 @@ def _compiled(candidate: Candidate, seen: Confirmation) -> str:
         result = f"The order is that of the rebuilt debug information. {other}"
     text = f"{_COMPILED} {seen.compiler} and {flags}. {result}"
     return paragraph(" ".join(filter(None, (text, seen.further.configurations, seen.further.code))))
-
-
-def _workload(profiled: ProfileOrigin) -> str:
-    """The command that was profiled, whole, in a line of its own."""
-    return f"Workload:\n{INDENT}{profiled.command}" if profiled.command else ""
 
 
 def _unchecked(candidate: Candidate, seen: Confirmation) -> str:

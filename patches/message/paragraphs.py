@@ -223,7 +223,11 @@ def further_checks(
     """
     known = {fact.place for fact in facts}
     binding = [one for one in scan.dependencies if one.binds] if scan else []
-    missed = [one for one in binding if one.place not in known and not any(map(_is_mark, one.members))]
+    missed = [
+        one
+        for one in binding
+        if one.place not in known and not any(name.startswith(_GROUP_MARK) for name in one.members)
+    ]
     held = [one for one in binding if one not in missed]
     blocks = [paragraphs(checks, title)]
     blocks += [f"{title}: relies on the order of members, which holds:\n{_places(held)}"] if held else []
@@ -237,10 +241,6 @@ def further_checks(
         left if scan else "",
         "\n\n".join(block for block in blocks if block),
     )
-
-
-def _is_mark(member: str) -> bool:
-    return member.startswith(_GROUP_MARK)
 
 
 def is_worse(checks: Sequence[ConfigurationCheck]) -> bool:

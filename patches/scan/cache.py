@@ -38,7 +38,7 @@ from linesmith.patches.build.preparation import wait_for_lock
 from linesmith.patches.scan.carriers import Files, digest_of
 from linesmith.patches.scan.program import UnitAnswer, record_of
 from linesmith.patches.scan.units import Database, Unit, selected
-from linesmith.patches.source.declaration import SKIPPED, include_path
+from linesmith.patches.source.declaration import SKIPPED, include_path, reached
 
 SUFFIX = ".scan"
 _CLUTTER = 4
@@ -261,13 +261,7 @@ def followed(units: Iterable[Unit], files: Files) -> Iterator[Unit]:
             continue
         text = unit.command if isinstance(unit.command, str) else " ".join(unit.command)
         included_by, forced = search(unit.directory, tuple(_OPTION.findall(text)), "-nostdinc" in text)
-        seen = {unit.file, *forced}
-        waiting = [unit.file, *forced]
-        while waiting:
-            fresh = set(included_by(waiting.pop())) - seen
-            seen |= fresh
-            waiting += fresh
-        yield replace(unit, includes=frozenset(seen - {unit.file}))
+        yield replace(unit, includes=frozenset(reached((unit.file, *forced), included_by) - {unit.file}))
 
 
 SELECTION_SUFFIX = ".units"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -27,6 +27,7 @@ from linesmith.patches.scan.header_text import (
     titles,
     words_inside,
 )
+from linesmith.patches.source.declaration import reached
 from linesmith.patches.source.tree import source_bytes
 
 _WORD = re.compile(rb"[A-Za-z_]\w*")
@@ -104,7 +105,7 @@ def carriers(record: str, texts: Sequence[HeaderText]) -> Carriers | None:
     users = _users(macros)
     expanded = [one.name for one in macros if found.lead(one.body, one.words)]
     reaching = [one.name for one in macros if any(match[1] in members for match in _THROUGH.finditer(one.body))]
-    closed = (_closure(start, users) for start in (expanded, reaching))
+    closed = (frozenset(reached(start, lambda one: users.get(one, ()))) for start in (expanded, reaching))
     return Carriers(named, initialised, bearers, members, *closed)
 
 
@@ -187,17 +188,6 @@ def _users(macros: Iterable[Macro]) -> Mapping[bytes, Sequence[bytes]]:
         for word in macro.words:
             users.setdefault(word, []).append(macro.name)
     return users
-
-
-def _closure(start: Collection[bytes], users: Mapping[bytes, Iterable[bytes]]) -> frozenset[bytes]:
-    """The macros of ``start``, and all that expand to one of them."""
-    reached = set(start)
-    waiting = list(start)
-    while waiting:
-        fresh = set(users.get(waiting.pop(), ())) - reached
-        reached |= fresh
-        waiting += fresh
-    return frozenset(reached)
 
 
 class Files:

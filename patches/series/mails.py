@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A series as ``git format-patch`` writes it, from a repository of its own that is gone afterwards; and who gets it.
+"""A series as the files that a person sends or applies: mails where the tree is a repository, plain diffs elsewhere.
 
-The repository holds nothing but the files that change, so it is made at once however large the tree is, and the one
-of the user is only read: no branch, no worktree, no object; nor can it make git run a program. Who should get a patch
-is what the tree's own ``scripts/get_maintainer.pl`` says.
+Mails are written by ``git format-patch`` in a repository of its own that is gone afterwards. That holds nothing but the
+files that change, so it is made at once however large the tree is, and the one of the user is only read: no branch, no
+worktree, no object; nor can it make git run a program.
 """
 
 from __future__ import annotations
@@ -11,26 +11,21 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from linesmith.analyzer.base.child import Command, environment, run, run_apart
-from linesmith.analyzer.base.errors import CommandTimedOut, LinesmithError, ToolMissing, TreeError
+from linesmith.analyzer.base.errors import CommandTimedOut, ToolMissing, TreeError
+from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.model import PatchSeries, SeriesStep
-from linesmith.patches.build.confinement import Confinement
 from linesmith.patches.build.overlay import scratch
-from linesmith.patches.edit.unified import files_diff
-from linesmith.patches.source.tree import visible_files
+from linesmith.patches.edit.unified import diffstat, files_diff
 
 _GIT = (
     "git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.untrackedCache=false",
     "-c", "gpg.program=false", "-c", "protocol.allow=never", "--no-pager", "--no-optional-locks",
 )  # fmt: skip
 _SECONDS = 20
-_SCRIPT = Path("scripts") / "get_maintainer.pl"
-_ASKED = ("--no-git", "--no-git-fallback", "--no-rolestats", "--roles")
-_RECIPIENTS_SECONDS = 60
-_ROLE = re.compile(r"(?P<who>\S.*\S) \((?P<role>[^()]*(?:\([^()]*\)[^()]*)*)\)")
 _MAILS_SECONDS = 60
 _IDENTITY = re.compile(r"(.*?) ?<([^<>]*)> \d+ [+-]\d{4}")
 _UNKNOWN = ("unknown", "unknown@localhost")
@@ -38,8 +33,14 @@ _UNKNOWN = ("unknown", "unknown@localhost")
 _ATTRIBUTES = "* -text -filter -ident\n*.c diff=cpp\n*.h diff=cpp\n"
 _FORMAT = (
     "format-patch", "-q", "--zero-commit", "--no-signature", "--abbrev=12", "--no-renames", "--stat=72", "--summary",
-    "--cover-from-description=subject", "-o", "../mails",
+    "-o", "../mails",
 )  # fmt: skip
+
+
+# Lines at which programs that apply a mail would end its message.
+_ENDS_A_MESSAGE = re.compile(r"^(?=---|diff -|Index: |From )", re.MULTILINE)
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._]+")
+_LONGEST_NAME = 52
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,37 +93,6 @@ class PatchFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Recipients:
-    """``to`` are maintainers and reviewers, ``copies`` lists and all others; ``Name <address>`` or an address."""
-
-    to: tuple[str, ...] = ()
-    copies: tuple[str, ...] = ()
-
-
-NOBODY = Recipients()
-
-
-def recipients(tree: Path, steps: Sequence[SeriesStep]) -> Recipients:
-    """Who the tree's MAINTAINERS names for the changes; nobody where it has no such script, or perl is missing."""
-    if not (tree / _SCRIPT).is_file() or shutil.which("perl") is None:
-        return NOBODY
-    with scratch("linesmith-recipients-") as folder:
-        patch = folder / "series.patch"
-        patch.write_bytes(b"".join(files_diff(step.changes) for step in steps))
-        within = Confinement((*visible_files(tree), patch), (folder,))
-        try:
-            ended = run(Command(("perl", str(_SCRIPT), *_ASKED, str(patch)), tree, _RECIPIENTS_SECONDS, within))
-        except LinesmithError:
-            return NOBODY
-    if ended.status:
-        return NOBODY
-    found = [(one["who"], one["role"]) for one in map(_ROLE.fullmatch, ended.output.splitlines()) if one]
-    to = dict.fromkeys(who for who, role in found if role.startswith(("maintainer", "supporter", "reviewer")))
-    copies = dict.fromkeys(who for who, _ in found if who not in to)
-    return Recipients(tuple(to), tuple(copies))
-
-
-@dataclass(frozen=True, slots=True)
 class _Scratch:
     """A repository in a folder for a moment; ``author`` is a name and an address."""
 
@@ -144,30 +114,76 @@ class _Scratch:
             raise TreeError(f"git {arguments[0]} failed in {self.work}: {ended.output.strip() or ended.status}")
 
 
-def mails(series: PatchSeries, known: Repository, recipients: Recipients) -> tuple[PatchFile, ...]:
+def patch_files(series: PatchSeries, tree: Path) -> tuple[PatchFile, ...]:
+    """The files in the order in which they apply.
+
+    The tree and its repository are only read. Raises ``TreeError`` where the tree is not as the series expects it, or
+    where git fails.
+    """
+    _check(series.steps, tree)
+    steps = []
+    for step in series.steps:
+        message = visible(_ENDS_A_MESSAGE.sub(" ", step.message).strip("\n"))
+        below = visible(_ENDS_A_MESSAGE.sub(" ", step.below))
+        steps.append(replace(step, message=f"{message}\n", below=below))
+    known = repository(tree)
+    # Of a folder in a repository, names from the root would not apply in the tree, others not with `git am`.
+    if known and not known.folder:
+        return _mails(steps, known)
+    return tuple(_plain_file(number, step) for number, step in enumerate(steps, start=1))
+
+
+def _check(steps: Sequence[SeriesStep], tree: Path) -> None:
+    """Raise ``TreeError`` where a step does not begin with what the one before it, or the tree, has."""
+    if not steps or not all(step.changes for step in steps):
+        raise TreeError(f"nothing to change in {tree}")
+    known: dict[str, bytes | None] = {}
+    for change in (change for step in steps for change in step.changes):
+        if change.file not in known:
+            path = tree / change.file
+            known[change.file] = path.read_bytes() if path.is_file() else None
+        if known[change.file] != change.before:
+            raise TreeError(f"{tree / change.file} has changed meanwhile; run the command again")
+        known[change.file] = change.after
+
+
+def _plain_file(number: int, step: SeriesStep) -> PatchFile:
+    """Message, diffstat, diff: what ``git apply`` and ``patch -p1`` take."""
+    subject = step.message.partition("\n")[0]
+    short = _NOT_IN_A_NAME.sub("-", subject)[:_LONGEST_NAME].strip("-.")
+    below = f"{step.below}\n\n" if step.below else ""
+    diff = files_diff(step.changes)
+    stat = _bytes(visible(f"---\n{below}{diffstat(diff)}\n"))
+    return PatchFile(f"{number:04}-{short}.patch", _bytes(step.message) + stat + diff)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _mails(steps: Sequence[SeriesStep], known: Repository) -> tuple[PatchFile, ...]:
     """The files of ``git format-patch``, with the commit of ``known`` that they are based on.
 
     Raises ``TreeError`` when git fails.
     """
     with scratch("linesmith-series-") as folder:
         work = _Scratch(folder, author(known))
-        _begin(work, series, known)
+        _begin(work, steps, known)
         # The commit that is checked out, where it has the files that change as the tree has them.
-        files = {change.file for step in series.steps for change in step.changes if change.before is not None}
+        files = {change.file for step in steps for change in step.changes if change.before is not None}
         based = known.head if all(known.holds(file, work.work / file) for file in files) else ""
-        for step in series.steps:
+        for step in steps:
             for change in step.changes:
                 _put(work, known, change.file, change.after)
             _commit(work, step.message)
-        addressed = (*(f"--to={one}" for one in recipients.to), *(f"--cc={one}" for one in recipients.copies))
-        work.git(*_FORMAT, *addressed, *(["--cover-letter"] if series.cover else []), "base..series")
+        work.git(*_FORMAT, "base..series")
         found = []
-        below = [*([""] if series.cover else []), *(step.below for step in series.steps)]
         for number, path in enumerate(sorted((work.root / "mails").iterdir())):
             # The first file says what it is based on, as ``git format-patch --base`` writes it.
             base = f"\nbase-commit: {based}\n" if based and not number else ""
             text = path.read_bytes().rstrip(b"\n") + b"\n" + base.encode()
-            note = b"\n---\n" + (f"{below[number]}\n\n" if below[number] else "").encode("utf-8", "surrogateescape")
+            below = f"{steps[number].below}\n\n" if steps[number].below else ""
+            note = b"\n---\n" + below.encode("utf-8", "surrogateescape")
             found.append(PatchFile(path.name, text.replace(b"\n---\n", note, 1)))
         return tuple(found)
 
@@ -178,19 +194,17 @@ def author(known: Repository) -> tuple[str, str]:
     return (found[1], found[2]) if found else _UNKNOWN
 
 
-def _begin(scratch: _Scratch, series: PatchSeries, known: Repository) -> None:
+def _begin(scratch: _Scratch, steps: Sequence[SeriesStep], known: Repository) -> None:
     """The repository with the files as they are."""
     scratch.work.mkdir()
     scratch.git("init", "-q", "--template=", "--initial-branch=series")
     (scratch.work / ".git" / "info").mkdir()
     (scratch.work / ".git" / "info" / "attributes").write_text(_ATTRIBUTES, encoding="utf-8")
-    first = {change.file: change.before for step in reversed(series.steps) for change in step.changes}
+    first = {change.file: change.before for step in reversed(steps) for change in step.changes}
     for file, content in first.items():
         _put(scratch, known, file, content)
     _commit(scratch, "The tree as it is\n")
     scratch.git("tag", "base")
-    if series.cover:
-        scratch.git("config", "branch.series.description", series.cover)
 
 
 def _put(scratch: _Scratch, known: Repository, file: str, content: bytes | None) -> None:

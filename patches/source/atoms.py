@@ -4,9 +4,6 @@
 An atom is a declaration with its leading and trailing comments, a whole ``#if`` … ``#endif``, a run of
 bit-fields, or a range between cacheline group markers. Blank lines, comments with a blank line behind them or
 about several members, and preprocessor lines belong to no atom and stay where they are.
-
-A record may be given members by another one (``struct head;`` among the members), as -fms-extensions allows; Linux is
-built so since 6.19. Source: https://gcc.gnu.org/onlinedocs/gcc/Unnamed-Fields.html.
 """
 
 from __future__ import annotations
@@ -15,11 +12,13 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import lru_cache, reduce
+from functools import reduce
 
-from linesmith.patches.source.grammar import (
+from linesmith.patches.source.macros import without_comments
+from linesmith.patches.source.records import (
     Declarator,
     Node,
+    RecordSpan,
     arms,
     body,
     declarators,
@@ -28,55 +27,6 @@ from linesmith.patches.source.grammar import (
     names,
     nested_bodies,
 )
-from linesmith.patches.source.macros import without_comments
-from linesmith.patches.source.records import RecordSpan, records_named
-
-# A record is made of fewer, and a header that declares any is shorter; each part takes a look by the grammar.
-_MOST_RECORDS = 16
-_MOST_BYTES = 1 << 20
-_RECORDS_AT_HAND = 256
-
-
-@lru_cache(maxsize=_RECORDS_AT_HAND)
-def _names_from(source: bytes, tag: str) -> tuple[str, ...]:
-    """The members that a declaration ``struct tag;`` takes over from a record of the same file.
-
-    Empty where the record is declared elsewhere: its members are not known then. One record may hold another twice, or
-    itself where it is no C, so each is looked at once.
-    """
-    found: dict[str, None] = {}
-    entered, waiting = {tag}, [tag]
-    while waiting and len(entered) <= _MOST_RECORDS:
-        own, tags = _parts(source, waiting.pop())
-        found.update(dict.fromkeys(own))
-        fresh = [one for one in tags if one not in entered]
-        entered.update(fresh)
-        waiting += fresh
-    return tuple(found)
-
-
-@lru_cache(maxsize=_RECORDS_AT_HAND)
-def _parts(source: bytes, tag: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The members of a record of the file, and the tags of the records that give it further ones."""
-    records = records_named(source, tag)
-    nodes = body(source, records[0])[0] if len(records) == 1 else ()
-    try:
-        own = dict.fromkeys(name for one in nodes for name in (*names(one), *inner_names(one)))
-    except RecursionError:
-        return (), ()
-    return tuple(own), tuple(dict.fromkeys(filter(None, map(_tag, nodes))))
-
-
-def _tag(node: Node) -> str:
-    """The name behind ``struct`` or ``union`` where there is neither a body nor a declarator, else empty."""
-    if not node.is_declaration or declarators(node):
-        return ""
-    for child in node.syntax.children:
-        if child.type in ("struct_specifier", "union_specifier") and child.child_by_field_name("body") is None:
-            tag = child.child_by_field_name("name")
-            return (tag.text or b"").decode("ascii", "replace") if tag is not None else ""
-    return ""
-
 
 # A comment above a member that is about a section of the record. Only its words count, so that a record that is cut
 # into atoms again after a change is cut in the same way.
@@ -197,9 +147,7 @@ def _atom(source: bytes, node: Node) -> Atom:
         return Atom(kind, start, end)
     direct = (name for one in scopes for atom in one.atoms for name in atom.names) if node.is_conditional else ()
     declared_names = tuple(dict.fromkeys((*direct, *names(node))))
-    tag = _tag(node)
-    inner = (*inner_names(node), *(_names_from(source, tag) if tag and len(source) <= _MOST_BYTES else ()))
-    return Atom(kind, start, end, declared_names, inner, declared, scopes=scopes)
+    return Atom(kind, start, end, declared_names, inner_names(node), declared, scopes=scopes)
 
 
 def _kind(source: bytes, node: Node) -> AtomKind:
@@ -330,13 +278,18 @@ def _indentation(source: bytes, line: int) -> int:
     return len(text[: len(text) - len(text.lstrip())].decode("utf-8", "replace").expandtabs(8))
 
 
+def is_inseparable(declaration: bytes) -> bool:
+    """Whether the names of a declaration move as one: it defines a record, has several lines, or comments between."""
+    return b"{" in declaration or b"\n" in declaration or without_comments(declaration) != declaration
+
+
 def inseparable_members(source: bytes, record: RecordSpan) -> tuple[tuple[str, ...], ...]:
     """Members that only move together: those of one ``#if`` block, group, run of bit-fields, or defined record."""
     found = []
     for atom in scope(source, record)[0].atoms:
         if atom.kind is AtomKind.DECLARATION:
-            heads = (source[one.start : one.declarators[0].start] for one in atom.declarations if one.declarators)
-            joint = len(atom.names) > 1 and any(b"{" in without_comments(head) for head in heads)
+            several = (one for one in atom.declarations if len(one.declarators) > 1)
+            joint = any(is_inseparable(source[one.start : one.end]) for one in several)
         else:
             joint = atom.kind not in (AtomKind.LOOSE, AtomKind.FENCE) and len(atom.names) + len(atom.inner) > 1
         if joint:

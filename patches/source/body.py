@@ -11,14 +11,11 @@ import re
 import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 
 from linesmith.analyzer.model import RefusalCode
-from linesmith.patches.source.atoms import AtomKind, Declaration, MemberScope, scope
-from linesmith.patches.source.grammar import Declarator
-from linesmith.patches.source.macros import without_comments
+from linesmith.patches.source.atoms import AtomKind, Declaration, MemberScope, is_inseparable, scope
 from linesmith.patches.source.pieces import Heading, SourcePiece, SourceText, find, headings, pieces, width
-from linesmith.patches.source.records import RecordSpan
+from linesmith.patches.source.records import Declarator, RecordSpan
 
 WIDTH = 80
 Remarks = Mapping[str, str]
@@ -119,110 +116,43 @@ def _scopes(inside: MemberScope) -> Iterator[MemberScope]:
     yield inside
 
 
-@dataclass(frozen=True, slots=True)
-class _DeclaratorText:
-    """One declarator. ``above`` are lines of comments before its own line, ``lead`` the blanks in front of it there.
-
-    ``between`` follows up to its comma, ``behind`` stands between the comma and the end of the line or the next
-    declarator. ``fresh`` tells that its line begins with it.
-    """
-
-    name: str
-    text: bytes
-    above: bytes = b""
-    lead: bytes = b""
-    between: bytes = b""
-    behind: bytes = b""
-    fresh: bool = False
-
-
 def apart(origin: SourceText, piece: SourcePiece, runs: Sequence[Sequence[str]]) -> list[SourcePiece]:
     """``piece`` as one declaration for each of ``runs``, which hold all its names in the order of the source.
 
-    The longest run keeps the comments above, and behind a declaration on one line. Raises ``EditRefused`` where the
-    declaration defines a record, or is more than one.
+    The longest run keeps the comments above and behind. Raises ``EditRefused`` where the piece is more than one
+    declaration, or that defines a record, has several lines or comments between its names.
     """
     atom = piece.atom
     if atom.kind is not AtomKind.DECLARATION or len(atom.declarations) != 1:
         listed = ", ".join(f"`{name}`" for name in atom.names)
         raise origin.refuse(RefusalCode.JOINT, atom.start, f"{listed} are on one line", _OWN_FIRST)
     declaration = atom.declarations[0]
-    base = atom.start
-    head = piece.text[declaration.start - base : declaration.declarators[0].start - base]
-    parts = _parts(piece, declaration)
-    if parts is None or b"{" in without_comments(head):
+    text = piece.text[declaration.start - atom.start : declaration.end - atom.start]
+    head = text[: declaration.declarators[0].start - declaration.start]
+    if is_inseparable(text):
         first, *others = (f"`{name}`" for name in atom.names)
         reason = f"{first} is declared together with {', '.join(others)}"
         raise origin.refuse(RefusalCode.JOINT, declaration.start, reason, _OWN_FIRST)
-    # This run keeps the comments of the whole: the longest, or the first where each has a line of its own.
-    keeper = runs[0] if any(part.fresh for part in parts) else max(runs, key=len)
-    return [_declaration_of(piece, head, parts, run, keeper=run is keeper) for run in runs]
+    keeper = max(runs, key=len)
+    return [_declaration_of(piece, head, run, keeper=run is keeper) for run in runs]
 
 
-def _parts(piece: SourcePiece, declaration: Declaration) -> list[_DeclaratorText] | None:
-    """The declarators with what belongs to each; ``None`` where something else than comments stands between them."""
-    base, parts = piece.atom.start, []
-    above, lead, fresh = b"", b"", False
-    for one, following in zip_longest(declaration.declarators, declaration.declarators[1:]):
-        end = following.start if following else declaration.end - 1
-        text, gap = piece.text[one.start - base : one.end - base], piece.text[one.end - base : end - base]
-        if following is None:
-            parts.append(_DeclaratorText(one.name, text, above, lead, gap, b"", fresh))
-            break
-        code = without_comments(gap)
-        comma = code.rfind(b",")
-        if comma < 0 or code[comma + 1 :].strip():
-            return None
-        behind, newline, rest = gap[comma + 1 :].partition(b"\n")
-        parts.append(_DeclaratorText(one.name, text, above, lead, gap[:comma], behind, fresh))
-        line = rest.rfind(b"\n") + 1
-        above, lead, fresh = rest[:line], rest[line:], bool(newline)
-    return parts
-
-
-def _declaration_of(
-    piece: SourcePiece, head: bytes, parts: Sequence[_DeclaratorText], run: Sequence[str], *, keeper: bool
-) -> SourcePiece:
+def _declaration_of(piece: SourcePiece, head: bytes, run: Sequence[str], *, keeper: bool) -> SourcePiece:
     """The declaration of the names in ``run``, as a piece whose offsets count from where ``piece`` began."""
     declaration, base = piece.atom.declarations[0], piece.atom.start
-    own = [part for part in parts if part.name in run]
-    front = piece.text[: declaration.start - base]
+    front, tail = piece.text[: declaration.start - base], piece.text[declaration.end - base :]
     line = front[front.rfind(b"\n") + 1 :]
     before = front if keeper else line[: len(line) - len(line.lstrip())]
-    # A comment has to be as far to the right as the declaration, to which it would not belong otherwise.
-    above = (one.lstrip() for one in own[0].above.splitlines(keepends=True))
-    text = b"".join(before + (b" " if one.startswith(b"*") else b"") + one for one in above) + before
-    begin = len(text)
-    text += head
-    places = []
-    for part, following in zip_longest(own, own[1:]):
-        places.append(Declarator(part.name, base + len(text), base + len(text) + len(part.text)))
-        text += part.text + part.between + (_gap(part, following) if following else b";")
-    written = Declaration(base + begin, base + len(text), tuple(places))
-    text += _behind(piece, declaration, parts, own[-1], keeper=keeper)
+    text, places = before + head, list[Declarator]()
+    for one in (part for part in declaration.declarators if part.name in run):
+        text += b", " if places else b""
+        start = base + len(text)
+        text += piece.text[one.start - base : one.end - base]
+        places.append(Declarator(one.name, start, base + len(text)))
+    text += b";"
+    written = Declaration(base + len(before), base + len(text), tuple(places))
+    text += tail if keeper else b"\r\n" if tail.endswith(b"\r\n") else b"\n"
     return SourcePiece(text, replace(piece.atom, end=base + len(text), names=tuple(run), declarations=(written,)))
-
-
-def _gap(part: _DeclaratorText, following: _DeclaratorText) -> bytes:
-    """What parts two declarators of one declaration."""
-    if following.fresh:
-        return b"," + part.behind + b"\n" + following.above + following.lead
-    return b"," + (part.behind if part.behind[-1:].isspace() else part.behind + b" ")
-
-
-def _behind(
-    piece: SourcePiece,
-    declaration: Declaration,
-    parts: Sequence[_DeclaratorText],
-    last: _DeclaratorText,
-    *,
-    keeper: bool,
-) -> bytes:
-    """What stands behind the semicolon: the comment of the last declarator's line, and the line's end."""
-    tail = piece.text[declaration.end - piece.atom.start :]
-    ending = b"\r\n" if tail.endswith(b"\r\n") else b"\n"
-    one_line = not any(part.fresh for part in parts)
-    return last.behind.rstrip() + (tail if (keeper if one_line else last is parts[-1]) else ending)
 
 
 def remarked(body: Body, remarks: Remarks) -> Body:

@@ -16,14 +16,22 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
 from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused
 from linesmith.analyzer.base.text import shortened
 from linesmith.analyzer.model import FileChange, Layout, Refusal, RefusalCode
 from linesmith.patches.source.atoms import scope
-from linesmith.patches.source.grammar import unreadable
 from linesmith.patches.source.macros import without_comments
-from linesmith.patches.source.records import PARENTHESIS, RecordSpan, all_records, declaration_end, heads, records_named
+from linesmith.patches.source.records import (
+    PARENTHESIS,
+    RecordSpan,
+    all_records,
+    declaration_end,
+    heads,
+    records_named,
+    unreadable,
+)
 from linesmith.patches.source.tree import source_bytes
 
 # A declaration with fewer of the layout's members is another record of the same name.
@@ -35,6 +43,9 @@ SKIPPED = frozenset((".git", ".svn", ".hg", "node_modules", "__pycache__"))
 _SHOWN = 6
 # No file of Linux 6.1 declares a record more than a few times, one for each configuration.
 _MOST_RECORDS = 64
+
+
+_Node = TypeVar("_Node")
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +227,17 @@ def included(text: bytes) -> Iterator[tuple[bool, str]]:
 def includes_by_macro(text: bytes) -> bool:
     """Whether a macro makes the name of some file that is included."""
     return _COMPUTED.search(text) is not None
+
+
+def reached(starts: Iterable[_Node], edges: Callable[[_Node], Iterable[_Node]]) -> set[_Node]:
+    """The ``starts``, and all to which the ``edges`` lead from them."""
+    found = set(starts)
+    waiting = list(found)
+    while waiting:
+        fresh = set(edges(waiting.pop())) - found
+        found |= fresh
+        waiting += fresh
+    return found
 
 
 def include_path(

@@ -4,8 +4,6 @@
 - A comment that seems to head several members stays when the first of these leaves.
 - The comment above the record that describes its members has its entries in their order. Plain comments that describe
   members as ``@name:`` are taken alike. Source: Documentation/doc-guide/kernel-doc.rst.
-- A declaration takes the column of its new neighbours for its name, where its old ones had its own column and its new
-  ones agree on another, so that moving back gives the same bytes. Tab stops are at every eighth column.
 - Where two empty lines would meet, one of them goes along.
 """
 
@@ -22,7 +20,6 @@ from linesmith.patches.source.atoms import Atom, AtomKind, MemberScope, line_num
 from linesmith.patches.source.records import RecordSpan
 
 TAB = 8
-_TRAILING = re.compile(rb"(?P<code>[^\n]*?;)(?P<blanks>[ \t]+)(?=/[/*])")
 _BETWEEN = Atom(AtomKind.LOOSE, 0, 0)
 _MOVABLE = (AtomKind.DECLARATION, AtomKind.CONDITIONAL, AtomKind.BIT_FIELDS, AtomKind.GROUP)
 _COMMENT = (b"/*", b"//")
@@ -105,11 +102,8 @@ def with_attribute(origin: SourceText, piece: SourcePiece, name: str, attribute:
     declaration = atom.declarations[0]
     one = next(part for part in declaration.declarators if part.name == name)
     behind = declaration.end - 1 if one is declaration.declarators[-1] else one.end
-    start = piece.text.rfind(b"\n", 0, behind - atom.start) + 1
-    line, place = piece.text[start:], behind - atom.start - start
-    longer = line[:place] + b" " + attribute.encode() + line[place:]
-    # A comment behind the code stays in its column if it can.
-    return replace(piece, text=piece.text[:start] + (_realigned(line, longer, place) or longer))
+    place = behind - atom.start
+    return replace(piece, text=piece.text[:place] + b" " + attribute.encode() + piece.text[place:])
 
 
 def headings(source: bytes, scope: MemberScope) -> Iterator[Heading]:
@@ -249,63 +243,6 @@ def _lines(source: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
         first = last
 
 
-_ONE_SPACE = -1
-_NO_COLUMN = -2
-
-
-@dataclass(frozen=True, slots=True)
-class _Split:
-    """A declaration of one line: offsets in the piece's text of the blanks in front of its first name."""
-
-    line: int
-    start: int
-    end: int
-    column: int
-
-
-def fitted(piece: SourcePiece, old: Sequence[SourcePiece | None], new: Sequence[SourcePiece | None]) -> SourcePiece:
-    """``piece`` as it is written among ``new``, the pieces that it comes between; it stood between ``old``.
-
-    It stays as it is where there is no room, or a comment would lose its column.
-    """
-    own, there, column = _split(piece), _column(old), _column(new)
-    if own is None or there != own.column or column in (own.column, _NO_COLUMN):
-        return piece
-    used = width(piece.text[own.line : own.start])
-    if column != _ONE_SPACE and used >= column:
-        return piece
-    gap = b" " if column == _ONE_SPACE else _blanks(used, column, b"\t")
-    text = _replaced_blanks(piece.text[own.line :], own.start - own.line, own.end - own.line, gap)
-    return piece if text is None else replace(piece, text=piece.text[: own.line] + text)
-
-
-def _column(beside: Sequence[SourcePiece | None]) -> int:
-    """The column of the declarations right above and below; one alone with one space tells nothing of the others."""
-    splits = [_split(piece) for piece in beside if piece is not None and piece.atom.kind is AtomKind.DECLARATION]
-    columns = [one.column if one else _NO_COLUMN for one in splits]
-    agreed = len(set(columns)) == 1 and (len(columns) == len(beside) or columns[0] != _ONE_SPACE)
-    return columns[0] if agreed else _NO_COLUMN
-
-
-def _split(piece: SourcePiece) -> _Split | None:
-    """Where the blanks in front of the name are; ``None`` for a declaration that is not one line of its own."""
-    found = piece.atom.declarations
-    if piece.atom.kind is not AtomKind.DECLARATION or len(found) != 1 or not found[0].declarators:
-        return None
-    declaration, base = found[0], piece.atom.start
-    end = declaration.declarators[0].start - base
-    line = piece.text.rfind(b"\n", 0, declaration.start - base) + 1
-    if b"\n" in piece.text[line : declaration.end - base]:
-        return None
-    start = len(piece.text[:end].rstrip(b" \t"))
-    gap = piece.text[start:end]
-    if gap == b" ":
-        return _Split(line, start, end, _ONE_SPACE)
-    column = width(piece.text[line:end])
-    canonical = gap == _blanks(width(piece.text[line:start]), column, b"\t") and not gap.strip(b"\t")
-    return _Split(line, start, end, column) if canonical else None
-
-
 def without_gap(cut: Sequence[SourcePiece], index: int) -> tuple[list[SourcePiece], tuple[SourcePiece, ...]]:
     """The pieces without ``cut[index]``, and the empty line that goes with it: the one in front, or none.
 
@@ -326,33 +263,3 @@ def without_gap(cut: Sequence[SourcePiece], index: int) -> tuple[list[SourcePiec
 def width(text: bytes) -> int:
     """The columns that ``text``, which begins a line, takes."""
     return len(text.decode("utf-8", "replace").expandtabs(TAB))
-
-
-def _blanks(start: int, end: int, like: bytes) -> bytes:
-    """Blanks from column ``start`` to ``end``, of the kind of ``like``; at least one where there is no room."""
-    if b"\t" not in like:
-        return b" " * max(end - start, 1)
-    if end % TAB == 0 or end <= start:
-        return b"\t" * max(-(-end // TAB) - start // TAB, 1)
-    stop = end // TAB * TAB
-    return b"\t" * max(stop // TAB - start // TAB, 0) + b" " * (end - max(stop, start))
-
-
-def _replaced_blanks(line: bytes, start: int, end: int, gap: bytes) -> bytes | None:
-    """``line`` with ``gap`` from ``start`` to ``end``; ``None`` where a comment behind it would lose its column."""
-    changed = line[:start] + gap + line[end:]
-    if _TRAILING.match(line) is None:
-        return changed
-    moved = _realigned(line, changed, start)
-    before, after = _TRAILING.match(line), _TRAILING.match(moved or b"")
-    same = before is not None and after is not None and width(before[0]) == width(after[0])
-    return moved if same else None
-
-
-def _realigned(line: bytes, changed: bytes, place: int) -> bytes | None:
-    """``changed`` with the comment behind its code in the column that it has in ``line``, as far as there is room."""
-    before, after = _TRAILING.match(line), _TRAILING.match(changed)
-    if before is None or after is None or before.end("code") < place:
-        return None
-    gap = _blanks(width(after["code"]), width(before[0]), before["blanks"])
-    return after["code"] + gap + changed[after.end() :]

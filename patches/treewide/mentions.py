@@ -10,12 +10,15 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused
+from linesmith.analyzer.layouts.single_moves import is_user_abi
 from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.build.kbuild import is_kernel
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.source.declaration import Declared
-from linesmith.patches.source.macros import LineCounter, closings, without_comments
-from linesmith.patches.source.records import RecordSpan
+from linesmith.patches.source.macros import LineCounter, without_comments
+from linesmith.patches.source.records import RecordSpan, records_named
+from linesmith.patches.treewide.syntax import member_declarations
 
 _SUFFIXES = (".c", ".h", ".S", ".inc", ".hh", ".def", ".lds", ".cc", ".cpp")
 _SKIPPED = frozenset((".git", ".svn", ".hg", "node_modules", "__pycache__"))
@@ -124,6 +127,64 @@ def read_source(path: Path) -> bytes:
         return b""
 
 
+# Where a record is declared.
+
+# Programs of a kernel tree that are built by themselves; they share headers with the rest only by chance.
+_APART = ("tools/", "samples/", "scripts/", "Documentation/", "usr/", "rust/")
+
+
+def other_programs(tree: Path) -> tuple[str, ...]:
+    """The folders of the tree whose programs are built apart from the rest."""
+    return _APART if is_kernel(tree) else ()
+
+
+def declared_with(
+    tree: Path, record: str, member: str, named: Sequence[Mention], progress: Progress
+) -> tuple[Declared, tuple[Declared, ...]]:
+    """The record that declares ``member`` at one of the places ``named``, and copies of it in other programs.
+
+    ``record`` is its tag or a typedef. Raises ``DeclarationNotFound``; ``EditRefused`` where several records fit or the
+    record is shared with user space.
+    """
+    files = dict.fromkeys(one.file for one in named)
+    found = list(_declaring(tree, files, (record,), member))
+    if not found:
+        naming = dict.fromkeys(one.file for one in mentions(tree, record, progress))
+        found = list(_declaring(tree, files, tags_of(record, (read_source(tree / file) for file in naming)), member))
+    if not found:
+        remedy = "check both names; the record may be named by its tag or a typedef"
+        raise DeclarationNotFound(f"{tree} declares no record {record} with a member {member}; {remedy}")
+    apart = other_programs(tree)
+    near = [one for one in found if not one.file.startswith(apart)] or found
+    # What a unit declares for itself is no concern of others.
+    near = [one for one in near if not one.file.endswith(".c")] or near
+    own = near[0]
+    if len(near) > 1:
+        places = ", ".join(one.place for one in near)
+        reason = f"{own.record.title} with this member is declared {len(near)} times ({places})"
+        lift = "name with --tree a folder that holds one of them and its users"
+        raise EditRefused(Refusal(RefusalCode.AMBIGUOUS, own.place, reason, lift))
+    if is_user_abi(own.file):
+        reason = f"{record} is shared with user space, so its members must stay"
+        raise EditRefused(Refusal(RefusalCode.USER_ABI, own.place, reason))
+    return own, tuple(one for one in found if one is not own)
+
+
+def _declaring(tree: Path, files: Iterable[str], names: Iterable[str], member: str) -> Iterator[Declared]:
+    for file in files:
+        source = read_source(tree / file)
+        for record in (one for name in names for one in records_named(source, name)):
+            if any(member in declarators for _, declarators, _ in member_declarations(source, record)):
+                yield Declared(file, source, record, 1.0)
+
+
+def of_other_program(copy: Declared) -> Refusal:
+    """That another program declares the record, too."""
+    reason = f"another program has a {copy.record.title} with this member"
+    lift = "change it by hand where it is compiled with files that were changed"
+    return Refusal(RefusalCode.OTHER_PROGRAM, copy.place, reason, lift)
+
+
 # The names that one record goes by in C, its tag and typedefs, and how a semantic patch declares a variable of it.
 
 _NAME = rb"([A-Za-z_]\w*)"
@@ -142,22 +203,15 @@ def names_of(declared: Declared, sources: Iterable[bytes]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((record.title, *([own[1].decode()] if own else []), *others)))
 
 
-def typedefs_in_tree(tree: Path, record: RecordSpan) -> tuple[str, ...]:
-    """The typedefs of ``record`` anywhere in the tree, by name.
+def typedefs_in_tree(tree: Path, declared: Declared) -> tuple[str, ...]:
+    """The typedefs of the record anywhere in the tree, by name.
 
     None for a kernel, which hardly has any: there it is left to Coccinelle to find them in headers.
     """
-    if record.typedef or is_kernel(tree):
+    if declared.record.typedef or is_kernel(tree):
         return ()
-    head = re.compile(rb"\btypedef\s+%s\s+%s\s*(\{)" % (record.kind.encode(), re.escape(record.name.encode())))
-    names: set[str] = set()
-    for source in (read_source(tree / file) for file in source_files(tree)):
-        if b"typedef" in source and record.name.encode() in source:
-            code = without_comments(source)
-            names.update(_typedefs_in(source, record))
-            ends = closings(code, (match.start(1) for match in head.finditer(code))).values()
-            names.update(behind[1].decode() for end in ends if (behind := _BEHIND.match(code, end + 1)))
-    return tuple(sorted(names - {record.name}))
+    names = names_of(declared, (read_source(tree / file) for file in source_files(tree)))
+    return tuple(sorted({*names} - {declared.record.title, declared.record.name}))
 
 
 def _typedefs_in(source: bytes, record: RecordSpan) -> Iterator[str]:
@@ -172,11 +226,6 @@ def tags_of(name: str, sources: Iterable[bytes]) -> tuple[str, ...]:
     pattern = re.compile(rb"\btypedef\s+struct\s+" + _NAME + rb"\s+" + re.escape(name.encode()) + rb"\s*;")
     tags = (pattern.findall(without_comments(one)) for one in sources if name.encode() in one)
     return tuple(dict.fromkeys(tag.decode() for group in tags for tag in group))
-
-
-def titles_pattern(titles: Sequence[str]) -> bytes:
-    """A pattern of the titles, however many blanks stand between their words."""
-    return b"|".join(rb"\s+".join(map(re.escape, one.encode().split())) for one in titles)
 
 
 def typedef_lines(titles: Sequence[str]) -> tuple[str, ...]:

@@ -12,7 +12,6 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from itertools import groupby
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -23,7 +22,7 @@ from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.build.confinement import Confinement, toolchain_of
 from linesmith.patches.build.kbuild import is_kernel
 from linesmith.patches.build.preparation import Progress
-from linesmith.patches.edit.unified import edit_script
+from linesmith.patches.edit.unified import changed_lines
 from linesmith.patches.treewide.series import TreeImage
 
 # Files that one process works on, so that a header they share is parsed once.
@@ -274,23 +273,21 @@ def tidy(before: bytes, after: bytes) -> bytes:
 
     Tabs stand where the neighbours have them, and arguments fill the lines.
     """
-    script = edit_script(before.splitlines(keepends=True), after.splitlines(keepends=True))
+    old_lines, new_lines = before.splitlines(keepends=True), after.splitlines(keepends=True)
     lines: list[bytes] = []
+    position = 0
     grown = False
-    for changed, group in groupby(script, key=lambda line: line.sign != b" "):
-        hunk = list(group)
-        if changed:
-            old = [line.text for line in hunk if line.sign == b"-"]
-            new = [line.text for line in hunk if line.sign == b"+"]
-            grown = len(new) > len(old) > 0
-            if any(line.startswith(b"\t") for line in old):
-                new = [_with_tabs(line) for line in new]
-            lines += _filled(new, one=len(old) == 1) if grown else new
-            continue
-        same = [line.text for line in hunk]
-        if grown and lines and _belong(lines[-1], same[0], aligned=True):
+    for old, new in (*changed_lines(before, after), (range(0), range(len(new_lines), len(new_lines)))):
+        same = new_lines[position : new.start]
+        if grown and same and lines and _belong(lines[-1], same[0], aligned=True):
             lines[-1] = _joined(lines[-1], same.pop(0))
         lines += same
+        gone, come = old_lines[old.start : old.stop], new_lines[new.start : new.stop]
+        grown = len(come) > len(gone) > 0
+        if any(line.startswith(b"\t") for line in gone):
+            come = [_with_tabs(line) for line in come]
+        lines += _filled(come, one=len(gone) == 1) if grown else come
+        position = new.stop
     return b"".join(lines)
 
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 import tree_sitter
 
-from linesmith.patches.source.grammar import body, syntax_root
 from linesmith.patches.source.macros import without_comments
-from linesmith.patches.source.records import RecordSpan
+from linesmith.patches.source.records import RecordSpan, body, syntax_root
 
 _TRANSPARENT = frozenset(("parenthesized_expression", "cast_expression"))
 # What a pointer that leads nowhere is compared with.

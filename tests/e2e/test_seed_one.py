@@ -17,9 +17,6 @@ from keeping import Keeper
 from kernel_index import cached_kernel
 from linesmith_command import command
 
-from linesmith.analyzer.model import FileChange, SeriesStep
-from linesmith.patches.series.mails import recipients
-
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("seed one")]
 
 # The figures of a report from a 224-CPU machine on 6.4, in a table of our own.
@@ -99,13 +96,6 @@ def test_the_trees_own_checkpatch_misses_the_sign_off_only(
     said = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300).stdout
     complaints = [line for line in said.splitlines() if re.search("ERROR|WARNING|CHECK", line)]
     assert [line.partition("ERROR: ")[2] for line in complaints] == ["Missing Signed-off-by: line(s)"]
-
-
-def test_maintainers_are_those_of_the_tree(kernel_tree: Path) -> None:
-    header = (kernel_tree / "include" / "linux" / "fs.h").read_bytes()
-    step = SeriesStep("fs: x\n", (FileChange("include/linux/fs.h", header, header + b"\n"),))
-    found = recipients(kernel_tree, (step,))
-    assert (len(found.to), found.copies) == (1, ("linux-fsdevel@vger.kernel.org", "linux-kernel@vger.kernel.org"))
 
 
 def test_the_json_says_by_what_it_is_verified(told: dict[str, Any]) -> None:

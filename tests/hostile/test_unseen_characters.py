@@ -19,7 +19,7 @@ from lint_builds import ALIGNED, NOT_ALIGNED
 
 from linesmith.analyzer.base.text import is_unseen, visible
 from linesmith.analyzer.model import FileChange, PatchSeries, SeriesStep
-from linesmith.patches.series.files import patch_files
+from linesmith.patches.series.mails import patch_files
 
 pytestmark = pytest.mark.xdist_group("unseen characters")
 CHARACTERS = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from patch_cases import write_files
 from text_cases import text_rows
 
@@ -15,13 +16,25 @@ HEADER = "struct foo { int a; };\nstruct bar {\n\tint b;\n\tstruct foo *p;\n};\n
 SHARED = "void shared(struct bar *x, struct foo *y) { x->p = y; }\n"
 
 
-@text_rows(Path(__file__).with_name("cases") / "uses.txt")
-def test_each_use_has_one_role(tmp_path: Path, source: str, expected: list[str]) -> None:
-    text = f"void f(struct bar *x, struct foo *q, struct foo *alias)\n{{\n{source}\n}}\n"
-    files = {"x.h": HEADER, "f.c": text, "shared.c": SHARED}
-    uses = inlined("bar", "p", write_files(tmp_path, files), print).study.uses.places
-    told = [(one.role.name, one.refusal) for one in uses if one.file == "f.c"]
-    assert [
-        role if no is None else f"{role} {no.code.name} in line {no.place.removeprefix('f.c:')}: {no.reason}"
-        for role, no in told
-    ] == expected
+ROWS = text_rows(Path(__file__).with_name("cases") / "uses.txt")
+
+
+@pytest.fixture(scope="module")
+def uses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """What is found in each source, in a tree that has a file for each."""
+    sources = {f"f{number}.c": source for number, (source, _) in enumerate(ROWS.args[1])}
+    head = "void f(struct bar *x, struct foo *q, struct foo *alias)"
+    files = {name: f"{head}\n{{\n{source}\n}}\n" for name, source in sources.items()}
+    tree = write_files(tmp_path_factory.mktemp("uses"), {"x.h": HEADER, "shared.c": SHARED, **files})
+    found: dict[str, list[str]] = {source: [] for source in sources.values()}
+    for one in inlined("bar", "p", tree, print).study.uses.places:
+        if one.file in sources:
+            no = one.refusal
+            why = f" {no.code.name} in line {no.place.partition(':')[2]}: {no.reason}" if no else ""
+            found[sources[one.file]].append(f"{one.role.name}{why}")
+    return found
+
+
+@ROWS
+def test_each_use_has_one_role(uses: dict[str, list[str]], source: str, expected: list[str]) -> None:
+    assert uses[source] == expected

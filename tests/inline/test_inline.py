@@ -56,12 +56,12 @@ def test_the_changed_program_compiles_and_says_the_same(queue: tuple[Path, Inlin
     assert subprocess.run([tmp_path / "a.out"], capture_output=True, text=True, check=True).stdout == "1 1\n"
 
 
-def test_the_type_is_declared_first_in_a_step_of_its_own(queue: tuple[Path, Inlined]) -> None:
-    first = queue[1].series.steps[0]
-    assert first.message.startswith("queue: declare struct counters before struct queue\n\n")
-    after = first.changes[0].after or b""
-    assert after.index(b"/* What is counted. */\nstruct counters {") < after.index(b"struct queue {")
-    assert sorted(after.splitlines()) == sorted(HEADER.encode().splitlines())
+def test_a_type_that_is_declared_behind_its_holder_stands_in_the_way(tmp_path: Path) -> None:
+    start, end = HEADER.index("/* What is counted"), HEADER.index("struct queue {")
+    late = HEADER[:start] + HEADER[end:].replace("static inline", f"{HEADER[start:end]}static inline", 1)
+    standing = made(tmp_path, {"queue.h": late}).standing
+    reason = "struct counters is not complete where struct queue is declared"
+    assert [(one.code, one.place, one.reason) for one in standing] == [(RefusalCode.TYPE_ORDER, "queue.h:15", reason)]
 
 
 def test_the_object_stands_last_on_a_line_of_its_own(queue: tuple[Path, Inlined]) -> None:

@@ -13,9 +13,8 @@ from patch_cases import atoms_of
 from text_cases import TextCase, declared, text_cases, text_rows
 
 from linesmith.patches.source.atoms import Atom, AtomKind
-from linesmith.patches.source.grammar import body
 from linesmith.patches.source.macros import closing, plain, without_comments, without_directives
-from linesmith.patches.source.records import RecordSpan, is_packed, records_named
+from linesmith.patches.source.records import RecordSpan, body, is_packed, records_named
 
 CASES = Path(__file__).with_name("cases")
 # Of the records below include/ of Debian's 6.1, this share at most may hold text the grammar does not know.
@@ -46,11 +45,6 @@ def test_lines_are_cut_into_atoms(case: TextCase) -> None:
         at += len(line + ending)
     shown = found if lines[0] in found[0] else found[1:-1]
     assert shown == [(line.partition("|")[0].rstrip(), line.partition("|")[2]) for line in case.lines]
-
-
-def test_a_part_that_holds_itself_ends() -> None:
-    source = b"struct s {\n" + 40 * b"\tstruct s;\n" + b"\tint c;\n};\n"
-    assert {one.inner for one in atoms_of(source)} == {("c",), ()}
 
 
 @text_rows(CASES / "declarations.txt")

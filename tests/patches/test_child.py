@@ -85,8 +85,8 @@ def ends(process: int) -> bool:
 
 
 def test_a_program_that_does_not_end_is_stopped_with_its_children(tmp_path: Path) -> None:
-    with pytest.raises(VerificationFailed, match="did not end within 4 s and was stopped"):
-        run(Command(SLEEPS, tmp_path, 4))
+    with pytest.raises(VerificationFailed, match="did not end within 2 s and was stopped"):
+        run(Command(SLEEPS, tmp_path, 2))
     assert ends(number_in(tmp_path))
 
 

@@ -21,12 +21,11 @@ from text_cases import TextCase, text_cases
 
 from linesmith.analyzer.base.errors import EditRefused
 from linesmith.analyzer.model import Move, MoveKind
-from linesmith.patches.edit.insertions import AddedText
 from linesmith.patches.source.pieces import followed
 from linesmith.patches.source.records import records_named
 
 CASES = Path(__file__).with_name("cases")
-MOVES = [CASES / f"{name}.txt" for name in ("moves", "blocks", "columns", "remarks", "descriptions")]
+MOVES = [CASES / f"{name}.txt" for name in ("moves", "blocks", "remarks", "descriptions")]
 
 
 def moves_of(case: TextCase) -> list[Move]:
@@ -71,7 +70,7 @@ def result_of(case: TextCase, source: bytes, moves: Sequence[Move]) -> bytes:
         source,
         moves,
         case.words("order") or order_after(source, moves),
-        AddedText({int(spelt[0]): spelt[1]}) if spelt else None,
+        {int(spelt[0]): spelt[1]} if spelt else None,
         {member: remark} if member else None,
         case.words("file") or FILE,
     )

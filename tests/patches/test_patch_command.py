@@ -50,14 +50,12 @@ def patch(bench: Path, *options: str | Path) -> subprocess.CompletedProcess[str]
 
 def test_a_folder_gets_a_mail_that_git_takes(bench: Path, tmp_path: Path) -> None:
     tree, out = bench.parent / "tree", tmp_path / "out"
-    done = patch(bench, "-o", f"{out}/", "--link", "https://example.org/1", "--fixes", "HEAD~1")
+    done = patch(bench, "-o", f"{out}/")
     assert (done.returncode, done.stderr) == (0, "")
     (file,) = out.iterdir()
     assert done.stdout == f"{file}\n"
     mail = message_from_bytes(file.read_bytes())
     assert mail["Subject"] == "[PATCH] index: Separate root from guard in struct session_index"
-    fixed = git(tree, "rev-parse", "--short=12", "HEAD~1").strip()
-    assert f'\n\nFixes: {fixed} ("index: Begin")\nLink: https://example.org/1\n---\n' in str(mail.get_payload())
     copy = tmp_path / "copy"
     git(tmp_path, "clone", "-q", str(tree), str(copy))
     git(copy, "am", "-q", str(file))
@@ -97,12 +95,9 @@ def test_json_has_each_file_and_the_comment_can_be_left_out(bench: Path) -> None
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (("--fixes", "v0"), "has no commit 'v0'; --fixes needs a commit of its history"),
-        (("--link", "example.org"), "'example.org' is not a URL"),
         (("--format", "json", "-o", "out/"), "--format json writes one file"),
         (("-o", "/nowhere/at/all.patch"), "cannot write /nowhere/at/all.patch"),
         (("--on", "vax"), "there is no configuration 'vax'"),
-        (("--group", "hot"), "'hot' is not a group; write NAME=MEMBER,MEMBER"),
         (("--cflags=-std=c11 -Dstruct=nothing",), "before any change, session_index.h does not compile"),
         (("--candidate", "other"), "'other' is neither the number of a candidate"),
     ],
@@ -112,15 +107,6 @@ def test_what_cannot_be_is_said_before_the_search(bench: Path, options: tuple[st
     done = patch(bench, "--candidate", "99", *options)
     assert (done.returncode, done.stdout) == (2, "")
     assert complaint in " ".join(done.stderr.split())
-
-
-def test_a_mark_that_would_take_a_value_of_an_initialiser_is_refused(bench: Path, tmp_path: Path) -> None:
-    facts = tmp_path / "facts.toml"
-    facts.write_text('[[session_index]]\npositional = ["leftmost"]\nplace = "bench.c:9"\n')
-    for more in ((), ("--dry-run",)):
-        done = patch(bench, "--constraints", facts, "--group", "hot=root,leftmost", *more)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert "`__cacheline_group_begin__hot` would take the value" in " ".join(done.stderr.split())
 
 
 def test_a_tree_without_the_record_is_told_before_the_search(bench: Path, tmp_path: Path) -> None:
@@ -143,19 +129,12 @@ def test_a_name_means_one_change_whatever_else_is_offered(bench: Path, tmp_path:
     def taken(name: str) -> subprocess.CompletedProcess[str]:
         return patch(bench, "--constraints", facts, "--candidate", name, "--dry-run")
 
-    done = taken("1")
-    assert done.returncode == 0
-    shown = linesmith("suggest", bench, profile, "--constraints", facts).stdout
-    named = re.match(r"linesmith: takes candidate [a-z]{5} of `linesmith suggest`: (.*)\n", done.stderr)
-    assert named
-    assert f": {named[1]}, candidate " in shown
     done = taken(bound[-1]["name"])
     assert (done.returncode, f"takes candidate {bound[-1]['name']} " in done.stderr) == (0, True)
     done = taken(free[0]["name"])
     assert (done.returncode, done.stdout) == (2, "")
     assert f"the source rules out {free[0]['name']} (move guard " in done.stderr
     assert f"; candidates: {bound[0]['name']} (" in done.stderr
-    assert taken("bbbbb").stderr.startswith("linesmith: there is no candidate bbbbb here; candidates: ")
 
 
 def test_that_nothing_is_to_be_done_is_an_answer(bench: Path, tmp_path: Path) -> None:

@@ -12,8 +12,7 @@ from patch_cases import stamps, write_files
 
 from linesmith.analyzer.base.errors import TreeError
 from linesmith.analyzer.model import FileChange, PatchSeries, SeriesStep
-from linesmith.patches.series.files import patch_files, trailers
-from linesmith.patches.series.mails import PatchFile, recipients
+from linesmith.patches.series.mails import PatchFile, patch_files
 
 HEADER = "struct cache {\n\tlong root;\n\tlong lock;\n\tlong uses;\n};\n"
 MOVED = "struct cache {\n\tlong root;\n\tlong uses;\n\tlong lock;\n};\n"
@@ -22,13 +21,13 @@ FILE = "include/linux/cache.h"
 WHO = ("-c", "user.name=Ann Other", "-c", "user.email=ann@example.org", "-c", "commit.gpgsign=false")
 
 
-def change(before: str | None, after: str | None, file: str = FILE) -> FileChange:
-    return FileChange(file, *(None if text is None else text.encode() for text in (before, after)))
+def change(before: str, after: str, file: str = FILE) -> FileChange:
+    return FileChange(file, before.encode(), after.encode())
 
 
 MOVE = SeriesStep("cache: move lock\n\nIt meets root.\n", (change(HEADER, MOVED),))
 ALIGN = SeriesStep("cache: align lock\n\nIt meets uses.\n", (change(MOVED, ALIGNED),))
-BOTH = PatchSeries((MOVE, ALIGN), cover="Part lock from root\n\nTwo steps.\n")
+BOTH = PatchSeries((MOVE, ALIGN))
 
 
 def git(tree: Path, *arguments: str) -> str:
@@ -58,30 +57,17 @@ def test_a_series_becomes_the_mails_that_git_takes(tmp_path: Path) -> None:
     before = stamps(tree)
     names = kept(patch_files(BOTH, tree), tmp_path / "out")
     assert stamps(tree) == before, "the user's repository is only read"
-    assert [Path(name).name for name in names] == [
-        "0000-cover-letter.patch", "0001-cache-move-lock.patch", "0002-cache-align-lock.patch",
-    ]  # fmt: skip
-    cover = Path(names[0]).read_bytes()
-    assert message_from_bytes(cover)["Subject"] == "[PATCH 0/2] Part lock from root"
-    assert b"\n\nTwo steps.\n\nAnn Other (2):\n  cache: move lock\n  cache: align lock\n" in cover
-    assert cover.endswith(f"\nbase-commit: {git(tree, 'rev-parse', 'HEAD').strip()}\n".encode())
-    assert not [name for name in names[1:] if b"base-commit" in Path(name).read_bytes()]
-    git(tree, "am", "-q", *names[1:])
+    assert [Path(name).name for name in names] == ["0001-cache-move-lock.patch", "0002-cache-align-lock.patch"]
+    first, last = (Path(name).read_bytes() for name in names)
+    assert message_from_bytes(first)["Subject"] == "[PATCH 1/2] cache: move lock"
+    assert first.endswith(f"\nbase-commit: {git(tree, 'rev-parse', 'HEAD').strip()}\n".encode())
+    assert b"base-commit" not in last
+    git(tree, "am", "-q", *names)
     assert (tree / FILE).read_text() == ALIGNED
     assert git(tree, "log", "-2", "--format=%an <%ae>%n%B") == (
         "Ann Other <ann@example.org>\ncache: align lock\n\nIt meets uses.\n\n"
         "Ann Other <ann@example.org>\ncache: move lock\n\nIt meets root.\n\n"
     )
-
-
-def test_a_single_patch_has_no_number_and_goes_to_its_recipients(tmp_path: Path) -> None:
-    script = r'print "Max <max\@example.org> (maintainer:A)\n", "list\@example.org (open list)\n";'
-    to = recipients(write_files(tmp_path / "asked", {"scripts/get_maintainer.pl": script}), (MOVE,))
-    (only,) = patch_files(PatchSeries((MOVE,)), repository(tmp_path / "tree"), recipients=to)
-    mail = message_from_bytes(only.content)
-    assert [mail[name] for name in ("Subject", "To", "Cc")] == [
-        "[PATCH] cache: move lock", "Max <max@example.org>", "list@example.org",
-    ]  # fmt: skip
 
 
 def test_what_is_not_committed_has_no_base(tmp_path: Path) -> None:
@@ -102,48 +88,17 @@ def test_a_folder_of_a_repository_gets_plain_diffs_with_its_own_names(tmp_path: 
 def test_a_tree_without_git_gets_plain_diffs(tmp_path: Path) -> None:
     tree = write_files(tmp_path / "tree", {FILE: HEADER})
     files = patch_files(BOTH, tree)
-    assert [file.name for file in files] == [
-        "0000-cover-letter.txt", "0001-cache-move-lock.patch", "0002-cache-align-lock.patch",
-    ]  # fmt: skip
-    assert files[1].content == (
+    assert [file.name for file in files] == ["0001-cache-move-lock.patch", "0002-cache-align-lock.patch"]
+    assert files[0].content == (
         b"cache: move lock\n\nIt meets root.\n---\n include/linux/cache.h | 2 +-\n"
         b" 1 file changed, 1 insertion(+), 1 deletion(-)\n\n"
         b"diff --git a/include/linux/cache.h b/include/linux/cache.h\n"
         b"--- a/include/linux/cache.h\n+++ b/include/linux/cache.h\n"
         b"@@ -1,5 +1,5 @@\n struct cache {\n \tlong root;\n-\tlong lock;\n \tlong uses;\n+\tlong lock;\n };\n"
     )
-    for name in kept(files, tmp_path / "out")[1:]:
+    for name in kept(files, tmp_path / "out"):
         subprocess.run(["patch", "-p1", "-s", "-i", name], cwd=tree, check=True, capture_output=True, timeout=300)
     assert (tree / FILE).read_text() == ALIGNED
-
-
-@pytest.mark.parametrize("committed", [True, False])
-def test_files_come_and_go(tmp_path: Path, *, committed: bool) -> None:
-    tree = repository(tmp_path / "tree") if committed else write_files(tmp_path / "tree", {FILE: HEADER})
-    moved = SeriesStep("cache: rename\n", (change(HEADER, None), change(None, HEADER, "include/linux/hot.h")))
-    (name,) = kept(patch_files(PatchSeries((moved,)), tree), tmp_path / "out")
-    subprocess.run(["git", "apply", name], cwd=tree, check=True, capture_output=True, timeout=300)
-    assert [path.name for path in (tree / "include" / "linux").iterdir()] == ["hot.h"]
-
-
-def test_links_are_under_each_patch_and_fixes_under_the_last(tmp_path: Path) -> None:
-    tree = repository(tmp_path)
-    found = trailers(tree, ["https://example.org/1"], ["HEAD"])
-    first, last = patch_files(PatchSeries((MOVE, ALIGN)), tree, found)
-    assert b"\n\nIt meets root.\n\nLink: https://example.org/1\n---\n" in first.content
-    fixed = git(tree, "rev-parse", "--short=12", "HEAD").strip()
-    assert f'\n\nFixes: {fixed} ("cache: begin")\nLink: https://example.org/1\n---\n'.encode() in last.content
-
-
-def test_commits_that_a_patch_fixes(tmp_path: Path) -> None:
-    written_out = '0123456789abcdef ("cache: begin")'
-    assert trailers(tmp_path, [], [written_out]).fixes == ('0123456789ab ("cache: begin")',), "without a history"
-    tree = repository(tmp_path)
-    with pytest.raises(TreeError, match=r"has no commit 'v1'; --fixes needs a commit of its history, or HASH"):
-        trailers(tree, [], ["v1"])
-    (tree / ".mailmap").symlink_to("elsewhere")
-    git(tree, "config", "log.mailmap", "true")
-    assert trailers(tree, [], ["HEAD"]).fixes[0].endswith(' ("cache: begin")'), "git's complaints are no answer"
 
 
 def test_a_line_of_a_message_cannot_end_it(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
@@ -334,10 +335,19 @@ def test_what_gets_no_draft(tmp_path: Path) -> None:
         draft(proposal(), Tree(write_files(tmp_path, {"include/uapi/linux/cache.h": HEADER})))
 
 
-def test_a_draft_runs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_draft_runs_nothing_but_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tree = write_files(tmp_path, FILES)
+    (tmp_path / "git").symlink_to(shutil.which("git") or "git")
     monkeypatch.setenv("PATH", str(tmp_path))
     assert draft(proposal(), Tree(tree)).diff.count(b"\n+\t") == 1
+
+
+def test_a_header_of_the_folder_does_not_hide_one_of_the_system(tmp_path: Path) -> None:
+    """HAProxy has an ``include/haproxy/time.h``, and its headers include the system's by way of others."""
+    needing = HEADER.replace('#include "part.h"\n', '#include <time.h>\n#include "part.h"\nextern time_t now;\n')
+    moved = layout("cache", BEFORE, 80, file="/elsewhere/src/cache.h", line=7, unit="/elsewhere/src/cache.c")
+    chosen = replace(proposal(), before=moved)
+    assert patched(tmp_path, {"src/cache.h": needing, "src/time.h": "#error not the system's\n"}, chosen).exact
 
 
 @pytest.mark.parametrize("database", ["[]", "{}", "[{", '[{"directory": 1}]'])
@@ -348,7 +358,7 @@ def test_a_broken_database_is_named(tmp_path: Path, database: str) -> None:
 
 def test_an_alignment_is_confirmed_with_what_it_makes_of_the_records_around(tmp_path: Path) -> None:
     patch = patched(tmp_path, chosen=aligned())
-    assert "+\tlong lock __attribute__((aligned(64)));\t/* written by everyone */\n" in patch.diff
+    assert "+\tlong lock __attribute__((aligned(64)));\t\t/* written by everyone */\n" in patch.diff
     assert (
         "The size goes from 80 to 192 bytes; what holds one grows with it: struct inode 560 -> 704 bytes, struct table "
         "96 -> 256 bytes. inodes, a, b and 1 more are created without this alignment, so objects there start at any "
