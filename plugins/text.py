@@ -7,10 +7,14 @@ import codecs
 import operator
 import os
 import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from linesmith.analyzer.base.errors import ProfileError
 
@@ -96,7 +100,8 @@ UNPRINTABLE = (
     "\ud800-\udfff\U000e0000-\U000e007f"
 )
 _UNPRINTABLE = re.compile(f"[{UNPRINTABLE}]")
-_NUMBERS = frozenset(("int", "float", "bool", "None"))
+# How a dataclass declares what holds no string, and a string of its own.
+_NUMBERS, _TEXTS = frozenset(("int", "float", "bool", "None")), frozenset(("str", "None"))
 T = TypeVar("T")
 
 
@@ -105,27 +110,43 @@ def printable(text: str) -> str:
     return text if text.isascii() and text.isprintable() else _UNPRINTABLE.sub("\ufffd", text)
 
 
-def printable_profile(value: T) -> T:
+def printable_profile(profile: T) -> T:
     """A profile (or any part of one) with every string printable; parts that need no change stay the same objects."""
+    changes = {text: shown for text in set(_texts_in([profile])) if (shown := printable(text)) != text}
+    return cast(T, _changed(profile, changes)) if changes else profile
+
+
+def _texts_in(values: Iterable[Any]) -> Iterator[str]:
+    """Every string in the values; of many records column by column, each distinct string of a column once."""
+    by_kind = defaultdict(list)
+    for value in values:
+        by_kind[type(value)].append(value)
+    for kind, some in by_kind.items():
+        if kind is str:
+            yield from some
+        elif kind is tuple:
+            yield from _texts_in(chain.from_iterable(some))
+        for name, is_text in _telling(kind):
+            column = map(attrgetter(name), some)
+            yield from _texts_in(set(column) if is_text else filter(None, column))
+
+
+def _changed(value: object, changes: Mapping[str, str]) -> object:
     if type(value) is str:
-        return cast(T, printable(str(value)))
+        return changes.get(value, value)
     if isinstance(value, tuple):
-        parts = tuple(map(printable_profile, value))
-        same = all(map(operator.is_, parts, value))
-        return value if same else cast(T, parts)
-    changed = {}
+        parts = tuple(_changed(one, changes) for one in value)
+        return value if all(map(operator.is_, parts, value)) else parts
     kind: type = type(value)
-    for name in _telling(kind):
-        old = getattr(value, name)
-        new = printable_profile(old) if old else old
-        if new is not old:
-            changed[name] = new
+    held = {name: getattr(value, name) for name, _ in _telling(kind)}
+    changed = {name: new for name, old in held.items() if (new := _changed(old, changes)) is not old}
     return replace(value, **changed) if changed else value  # type: ignore[type-var]
 
 
 @cache
-def _telling(kind: type) -> tuple[str, ...]:
-    """The fields of a data class that may hold strings, by what they are declared as; none of any other type."""
+def _telling(kind: type) -> tuple[tuple[str, bool], ...]:
+    """The fields of a dataclass that may hold strings, and whether each is one itself; none of any other type."""
     if not is_dataclass(kind):
         return ()
-    return tuple(one.name for one in fields(kind) if not set(str(one.type).split(" | ")) <= _NUMBERS)
+    declared = ((one.name, set(str(one.type).split(" | "))) for one in fields(kind))
+    return tuple((name, types <= _TEXTS) for name, types in declared if not types <= _NUMBERS)

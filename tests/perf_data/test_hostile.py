@@ -16,10 +16,10 @@ from perf_data.hand_made import recording, with_more
 from perf_data.hardware import INTEL
 from perf_data.recording import Form, compressed, write
 from perf_data.records import Kind, Mapping
+from profiles.conformance import Example, breaches
 
 from linesmith.analyzer.base.errors import LinesmithError
 from linesmith.analyzer.model import Profile
-from linesmith.plugins.conformance import Example, breaches
 from linesmith.plugins.profiles.formats import PerfData
 
 _HEAD_BYTES = 1 << 16
@@ -42,7 +42,7 @@ def outcome(path: Path, content: bytes) -> Profile | str | None:
 def test_streams_that_are_cut_or_scattered(form: Form, tmp_path: Path) -> None:
     """The plain file is an example in ``profiles/test_conformance.py``."""
     write(tmp_path / "perf.data", with_more(recording(INTEL, 120)[0]), form)
-    assert list(breaches(PerfData(), [Example(tmp_path / "perf.data")])) == []
+    assert list(breaches(PerfData(), Example(tmp_path / "perf.data"))) == []
 
 
 @pytest.mark.parametrize(
