@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import codecs
 import operator
 import os
 import re
@@ -18,9 +17,14 @@ from typing import Any, TypeVar, cast
 
 from linesmith.analyzer.base.errors import ProfileError
 
+# What perf itself makes of a perf.data file that is not read here.
+SCRIPT = "`perf script -F +pid,+addr,+data_src,+weight`"
+_UTF_16 = "is text in UTF-16; convert it with `iconv -f UTF-16 -t UTF-8`"
 _MAGICS = {
-    b"PERFILE2": "is a perf.data file; run `perf c2c report --stdio -i` on it and give the text",
-    b"2ELIFREP": "is a perf.data file; run `perf c2c report --stdio -i` on it and give the text",
+    b"PERFILE2": f"is what `perf record -o -` writes into a pipe; record into a file, or give the text of {SCRIPT}",
+    b"2ELIFREP": f"is a perf.data file of a big-endian machine; give the text of {SCRIPT}",
+    b"\xff\xfe": _UTF_16,
+    b"\xfe\xff": _UTF_16,
     b"\x7fELF": "is an ELF file, not a profile; the ELF comes first, the profile second",
     b"\x1f\x8b": "is compressed with gzip; unpack it first",
     b"\xfd7zXZ": "is compressed with xz; unpack it first",
@@ -28,7 +32,6 @@ _MAGICS = {
     b"BZh": "is compressed with bzip2; unpack it first",
     b"PK\x03\x04": "is a zip archive; unpack it first",
 }
-WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # What to give instead of a file that is no profile.
 ADVICE = "give the perf.data itself, or the text of `perf c2c report --stdio`"
 # Reports of whole machines have some megabytes.
@@ -69,28 +72,22 @@ def refuse_known(head: bytes, name: str) -> None:
 
 def head_text(head: bytes) -> str:
     """The text of a part of a file, which may begin and end within a character; nothing where it is no text."""
-    if head.startswith((*_MAGICS, *WIDE_MARKS)):
-        return head.decode("utf-16", "replace") if head.startswith(WIDE_MARKS) else ""
-    zeros = head.count(b"\0")
-    if zeros * 100 <= len(head):
-        return head.decode("utf-8", "replace")
-    # A later part of a text in UTF-16 has no mark, but a zero in most of its characters.
-    if zeros * 3 < len(head):
-        return ""
-    return head.decode("utf-16-le" if head[1::2].count(0) > head[::2].count(0) else "utf-16-be", "replace")
+    return "" if head.startswith(tuple(_MAGICS)) or _is_binary(head) else head.decode("utf-8", "replace")
 
 
 def decode(data: bytes, name: str) -> str:
-    """The text of ``data``: UTF-8 (bytes that are not become replacement characters), or UTF-16 with a mark.
+    """The text of ``data``, UTF-8; bytes that are not become replacement characters.
 
     Raises ``ProfileError`` for data that is no text, with what it is instead.
     """
     refuse_known(data, name)
-    if data.startswith(WIDE_MARKS):
-        return data.decode("utf-16", "replace")
-    if data.count(b"\0") * 100 > len(data):
+    if _is_binary(data):
         raise ProfileError(f"{name} is binary data, not text; {ADVICE}")
     return data.decode("utf-8", "replace")
+
+
+def _is_binary(data: bytes) -> bool:
+    return data.count(b"\0") * 100 > len(data)
 
 
 # Controls (C0, C1, DEL), line and paragraph separators, what turns the direction of writing (UAX 9), invisible
@@ -118,7 +115,7 @@ def printable_profile(profile: T) -> T:
 
 def _texts_in(values: Iterable[Any]) -> Iterator[str]:
     """Every string in the values; of many records column by column, each distinct string of a column once."""
-    by_kind = defaultdict(list)
+    by_kind: defaultdict[type, list[Any]] = defaultdict(list)
     for value in values:
         by_kind[type(value)].append(value)
     for kind, some in by_kind.items():

@@ -15,7 +15,8 @@ from linesmith.plugins.profiles.scan import Scanner, unmail
 from linesmith.plugins.text import head_text, read_text
 
 COMPACT_MAGIC = b"LSMPROF"
-_PERF_MAGICS = (b"PERFILE2", b"2ELIFREP")
+# A file has a header of 104 bytes, what comes out of a pipe one of 16.
+_PERF_MAGIC = b"PERFILE2\x68"
 _MARK = '"linesmith-profile"'
 _TITLES = re.compile(r"Shared\s+(?:Data\s+)?Cache\s*Line|Trace\s+Event\s+Information", re.IGNORECASE)
 _SHARES = re.compile(r"\d\.\d\d%\s{1,40}\d{1,3}\.\d\d%")
@@ -47,9 +48,12 @@ class C2cReport:
 
     def read(self, path: Path, source: str) -> tuple[Profile, ...]:
         """Every report in the file; raises ``ProfileError`` when there is no shared line in it."""
-        from linesmith.plugins.profiles.formats import read_c2c
-
-        return read_c2c(path, source)
+        text = read_text(path, source)
+        found = drafts(Scanner(TextCursor(tokens(unmail(text)))).pieces())
+        holding = [draft for draft in found if draft.holds_lines]
+        if not holding:
+            raise ProfileError(_nothing_in(text, source, found))
+        return tuple(profile_of(draft, source) for draft in holding)
 
 
 class PerfScript:
@@ -78,8 +82,8 @@ class PerfData:
     name = "perf-data"
 
     def recognises(self, head: bytes) -> bool:
-        """Whether ``head`` begins as a perf.data file does, in either byte order."""
-        return head.startswith(_PERF_MAGICS)
+        """Whether ``head`` begins as a perf.data file does."""
+        return head.startswith(_PERF_MAGIC)
 
     def read(self, path: Path, source: str) -> tuple[Profile, ...]:
         """The one profile of the file. Raises ``ProfileError`` when it is damaged or has no shared line."""
@@ -112,23 +116,6 @@ class RecordedProfile:
         from linesmith.plugins.profiles.recorded import read_recorded
 
         return read_recorded(path, source)
-
-
-# The text of ``perf c2c report --stdio``, of every generation of its columns, as people paste it.
-
-
-def read_c2c(path: Path, source: str) -> tuple[Profile, ...]:
-    """Every report in the file; raises ``ProfileError`` when there is no shared line in it."""
-    return reports_in(read_text(path, source), source)
-
-
-def reports_in(text: str, source: str) -> tuple[Profile, ...]:
-    """Every report in ``text``; raises ``ProfileError`` when there is no shared line in it."""
-    found = drafts(Scanner(TextCursor(tokens(unmail(text)))).pieces())
-    holding = [draft for draft in found if draft.holds_lines]
-    if not holding:
-        raise ProfileError(_nothing_in(text, source, found))
-    return tuple(profile_of(draft, source) for draft in holding)
 
 
 def _nothing_in(text: str, source: str, found: list[ReportDraft]) -> str:

@@ -25,7 +25,6 @@ from linesmith.analyzer.model import (
     Sampling,
 )
 from linesmith.plugins.profiles.perf_data.processes import Processes
-from linesmith.plugins.profiles.perf_data.records import ByteOrder
 from linesmith.plugins.profiles.sampled_lines import SharedLines, shared_lines
 from linesmith.plugins.profiles.samples import KERNEL, Mode, Numbers, Samples
 from linesmith.plugins.profiles.script_line import CodePlace
@@ -60,7 +59,7 @@ def profile_of_samples(
         raise ProfileError(_nothing_shared(source, outcomes))
     by_peer = machine in _ARM or not found.hitm
     # Samples that tell of no mappings: every process has its own memory.
-    processes = processes or Processes(ByteOrder("<"))
+    processes = processes or Processes()
     builder = _LineBuilder(found, samples, nodes or {}, by_peer, processes)
     lines = builder.lines(line_bytes, found.peer if by_peer else found.hitm)
     left_out = found.count - len(found.places)

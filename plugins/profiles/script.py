@@ -15,7 +15,7 @@ from linesmith.plugins.profiles.sample_profile import SymbolStarts, profile_of_s
 from linesmith.plugins.profiles.samples import Code, Samples, cpus_of, mode_of
 from linesmith.plugins.profiles.scan import bare, unmail
 from linesmith.plugins.profiles.script_line import CodePlace, ScriptSample, read_place, read_sample
-from linesmith.plugins.text import WIDE_MARKS, decode, read_text
+from linesmith.plugins.text import SCRIPT, decode, read_text
 
 _FIELD = re.compile(r"#\s{0,8}([a-z][a-z0-9 ]{1,30}?)\s*:\s*(\S.{0,2000})$")
 _NODE = re.compile(r"#\s{0,8}node(\d{1,4}) cpu list\s*:\s*([\d,-]{1,4000})\s*$", re.ASCII)
@@ -32,7 +32,7 @@ _CALL = re.compile(r"(?:\s+([0-9a-f]{1,16})\s+(\S.{0,2000})|\t\s*([0-9a-f]{1,16}
 _LOST = re.compile(r"PERF_RECORD_LOST(?:_SAMPLES)? lost (\d{1,15})", re.ASCII)
 _MOST_EVENTS = 64
 _MOST_CALLERS = 127
-_ADVICE = "give the perf.data itself, or the text of `perf script -F +pid,+addr,+data_src,+weight`"
+_ADVICE = f"give the perf.data itself, or the text of {SCRIPT}"
 
 
 def read_script(path: Path, source: str) -> tuple[Profile, ...]:
@@ -60,8 +60,6 @@ def _clean_lines(path: Path, source: str) -> Iterator[str]:
         with path.open("rb") as file:
             head = file.read(_HEAD_BYTES)
             decode(head, source)
-            if head.startswith(WIDE_MARKS):
-                raise ProfileError(f"{source} is too large for UTF-16; convert it with `iconv -t UTF-8`")
             file.seek(0)
             yield from _streamed(iter(lambda: file.readline(_LONGEST_LINE), b""))
     except OSError as error:

@@ -10,19 +10,19 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from linesmith_command import command, linesmith
+from linesmith_command import linesmith
 from perf_data import program_scenario
 from perf_data.hand_made import with_more
 from perf_data.hardware import INTEL
 from perf_data.kernel import Kernel
 from perf_data.perfs import each_perf, needed, output
 from perf_data.program import Program
-from perf_data.recording import Form, write
+from perf_data.recording import write
 from perf_data.scenario import TruthRow
 from perf_data.write import kernel_recording, program_recording
 
 from linesmith.analyzer.base.errors import ProfileError
-from linesmith.plugins.profiles.formats import PerfData
+from linesmith.plugins.registry import read_profiles
 
 
 @pytest.fixture(scope="module")
@@ -67,14 +67,6 @@ def test_by_symbol_perf_names_the_functions(other_build: Path, data: Path) -> No
     assert "global per_thread" not in done.stdout
 
 
-def test_out_of_a_pipe(server: Path) -> None:
-    path = server.with_name("piped.data")
-    write(path, program_recording(Program(server), INTEL, 2000)[0], Form.PIPE)
-    done = command("hot", server, "-", "--full", stdin=path.read_bytes())
-    assert done.returncode == 0, done.stderr
-    assert b"2,000 samples in = 2,000 out" in done.stdout
-
-
 def named_as_meant(perf: str, rows: list[TruthRow], *words: str | Path) -> None:
     """``perf script`` names the functions and addresses that were drawn."""
     meant: Counter[tuple[str, str]] = Counter()
@@ -105,18 +97,29 @@ def test_perf_names_the_functions_of_a_moved_kernel(perf: str, vmlinux: Path, tm
 
 
 @each_perf
-@pytest.mark.parametrize("options", ["", "-g", "-z", "-g -z", "-a"])
-@pytest.mark.parametrize("piped", [False, True], ids=["file", "pipe"])
-def test_what_perf_records_here_is_read(perf: str, options: str, piped: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", ["", "-g", "-a"])
+def test_what_perf_records_here_is_read(perf: str, options: str, tmp_path: Path) -> None:
     """Of an event that every machine has; its samples are of no memory."""
-    path = tmp_path / "perf.data"
-    work = (sys.executable, "-c", "sum(number * number for number in range(2_000_000))")
-    words = ("record", "-q", "-d", "-e", "cpu-clock", *options.split(), "-o", "-" if piped else str(path))
-    done = subprocess.run([needed(perf), *words, "--", *work], capture_output=True, timeout=300, check=False)
-    if done.returncode:
-        pytest.skip(f"perf cannot record here: {done.stderr.decode(errors='replace').strip()[:200]}")
-    if piped:
-        path.write_bytes(done.stdout)
+    path = recorded_here(perf, tmp_path, options)
     samples = len(re.findall(r"^\s*cpu-clock\S*:", output(perf, "script", "-i", path, "-F", "event"), re.MULTILINE))
     with pytest.raises(ProfileError, match=rf"\(samples: {samples} no memory access[,)]"):
-        PerfData().read(path, "perf.data")
+        read_profiles(path)
+
+
+@each_perf
+@pytest.mark.parametrize(("options", "words"), [("-z", "is compressed; record without -z"), ("-o -", "into a pipe")])
+def test_other_forms_are_refused_with_what_to_give_instead(perf: str, options: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(ProfileError, match=rf"{words}.*, or give the text of `perf script"):
+        read_profiles(recorded_here(perf, tmp_path, options))
+
+
+def recorded_here(perf: str, folder: Path, options: str) -> Path:
+    path = folder / "perf.data"
+    work = (sys.executable, "-c", "sum(number * number for number in range(500_000))")
+    words = ("record", "-q", "-d", "-e", "cpu-clock", "-o", path, *options.split(), "--", *work)
+    done = subprocess.run([needed(perf), *words], capture_output=True, timeout=300, check=False)
+    if done.returncode:
+        pytest.skip(f"perf cannot record here: {done.stderr.decode(errors='replace').strip()[:200]}")
+    if not path.exists():
+        path.write_bytes(done.stdout)
+    return path

@@ -15,7 +15,7 @@ from perf_data.event import EVERY_ODD_FIELD, ODD_FIELDS, Field
 from perf_data.hand_made import CYCLES, FIRST, GUESTS, LOST_RECORDS, LOST_SAMPLES, SECOND, recording, with_more
 from perf_data.hardware import ALL, ARM, INTEL, POWER, Hardware, Served
 from perf_data.perfs import Line, each_perf, needed, shared_lines
-from perf_data.recording import Form, Recording, write
+from perf_data.recording import Recording, write
 from perf_data.records import Mapping, Mode
 from perf_data.scenario import STORES, Drawn
 
@@ -30,8 +30,8 @@ _MOVED = 0x1_0000_0000
 Counts = Counter[tuple[int, int, int, bool]]
 
 
-def read(path: Path, what: Recording, form: Form = Form.FILE) -> Profile:
-    write(path, what, form)
+def read(path: Path, what: Recording) -> Profile:
+    write(path, what)
     (profile,) = PerfData().read(path, path.name)
     return profile
 
@@ -67,11 +67,10 @@ def expected(drawn: Drawn, address: int) -> Counts:
     return Counter((offset, code, cpu, served in STORES) for offset, code, cpu, served in drawn_on(drawn, address))
 
 
-@pytest.mark.parametrize("form", list(Form))
 @each_hardware
-def test_each_access_has_its_samples(machine: Hardware, form: Form, path: Path) -> None:
+def test_each_access_has_its_samples(machine: Hardware, path: Path) -> None:
     what, drawn = recording(machine)
-    lines = {line.address or 0: line for line in read(path, what, form).lines}
+    lines = {line.address or 0: line for line in read(path, what).lines}
     bytes_each = 128 if machine is POWER else 64
     assert set(lines) == {place // bytes_each * bytes_each for place in (FIRST, SECOND)}
     modified = {Served.MODIFIED_HERE, Served.MODIFIED_AWAY}

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from perf_data.event import EVERY_ODD_FIELD, NOTHING_MORE, Field
+from perf_data.event import EVERY_ODD_FIELD, Field
 from perf_data.hand_made import FIRST, LOST_RECORDS, SECOND, TEXT, recording, with_more
 from perf_data.hardware import ALL, AMD_NEW, ARM, INTEL, POWER, Hardware, Served
 from perf_data.perfs import each_perf, needed, output
-from perf_data.recording import Form, Recording, write
+from perf_data.recording import Recording, write
 from perf_data.samples import HERE, Chain
 from perf_data.scenario import Drawn
 from profiles.posted import read_one
@@ -206,15 +206,12 @@ def test_samples_of_any_fields(perf: str, fields: str, path: Path) -> None:
 
 
 @each_perf
-@pytest.mark.parametrize(
-    ("form", "more"),
-    [(Form.PIPE, NOTHING_MORE), (Form.COMPRESSED, NOTHING_MORE), (Form.FILE, EVERY_ODD_FIELD), (Form.FILE, CHAINS)],
-)
-def test_samples_of_any_recording(perf: str, form: Form, more: Field, path: Path) -> None:
+@pytest.mark.parametrize("more", [EVERY_ODD_FIELD, CHAINS])
+def test_samples_of_any_recording(perf: str, more: Field, path: Path) -> None:
     what, drawn = recording(INTEL)
     if more == CHAINS:
         what = with_chains(what, drawn, _CHAINS[:1])
-    write(path, replace(what, events=tuple(replace(one, more=more) for one in what.events)), form)
+    write(path, replace(what, events=tuple(replace(one, more=more) for one in what.events)))
     printed, own = script(perf, path, "-F", FIELDS[0]), recorded(path)
     assert counts(printed) == counts(own)
     assert printed.sampling is not None

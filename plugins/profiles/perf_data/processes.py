@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from linesmith.analyzer.base.child import Streams, child, find, wait
 from linesmith.analyzer.base.errors import ProfileError, ToolMissing
 from linesmith.analyzer.model import Access, FileMapping, Profile
-from linesmith.plugins.profiles.perf_data.records import ByteOrder, PerfRecord, text_of
+from linesmith.plugins.profiles.perf_data.records import PerfRecord, text_of, unpack
 from linesmith.plugins.profiles.samples import Code, Mode, Rows, Samples, Words, mode_of
 from linesmith.plugins.profiles.script_line import read_sample
 
@@ -90,7 +90,6 @@ class AddressSpace:
 class Processes:
     """Every process of the file, the kernel being number -1; ``anchor`` is its reference symbol where it lay."""
 
-    order: ByteOrder
     spaces: dict[int, AddressSpace] = field(default_factory=dict)
     commands: dict[int, str] = field(default_factory=dict)
     builds: dict[str, str] = field(default_factory=dict)
@@ -107,22 +106,18 @@ class Processes:
             case PerfRecord.MMAP | PerfRecord.MMAP2:
                 self._map(kind, record)
             case PerfRecord.COMM:
-                pid, tid = self._ids(record)
+                pid, tid = unpack("ii", record, 8)
                 if pid == tid:
                     self.commands[pid] = text_of(record[16:])
             case PerfRecord.FORK:
-                pid, parent = self._ids(record)
+                pid, parent = unpack("ii", record, 8)
                 if pid != parent and parent in self.spaces:
                     self.spaces.setdefault(pid, AddressSpace(self.spaces[parent].mappings))
                     self._mappings += len(self.spaces[parent].mappings)
 
-    def _ids(self, record: bytes) -> tuple[int, int]:
-        first, second = self.order.unpack("ii", record, 8)
-        return first, second
-
     def _map(self, kind: int, record: bytes) -> None:
-        misc = self.order.unpack("H", record, 4)[0]
-        pid, _, start, length, offset = self.order.unpack("iiQQQ", record, 8)
+        misc = unpack("H", record, 4)[0]
+        pid, _, start, length, offset = unpack("iiQQQ", record, 8)
         named = record[72:] if kind == PerfRecord.MMAP2 else record[40:]
         path = text_of(named)
         if misc & _MODE in (Mode.GUEST_KERNEL, Mode.GUEST_USER):
@@ -133,13 +128,13 @@ class Processes:
             self.builds.setdefault(path, record[44 : 44 + min(record[40], 20)].hex())
         identity = _NEVER
         if kind == PerfRecord.MMAP2 and not misc & _HAS_BUILD_ID:
-            major, minor, inode, generation = self.order.unpack("IIQQ", record, 40)
+            major, minor, inode, generation = unpack("IIQQ", record, 40)
             identity = (major, minor, inode, generation)
         self._mappings += 1
         if self._mappings > _MOST_MAPPINGS:
             raise ValueError(f"it has more than {_MOST_MAPPINGS} mappings")
         end = min(start + length, (1 << 64) - 1)
-        shared = kind == PerfRecord.MMAP2 and bool(self.order.unpack("I", record, 68)[0] & _MAP_SHARED)
+        shared = kind == PerfRecord.MMAP2 and bool(unpack("I", record, 68)[0] & _MAP_SHARED)
         self.spaces.setdefault(pid, AddressSpace()).add(MappedPiece(start, end, offset, path, identity, shared))
 
     def located(self, rows: Rows) -> Rows:
