@@ -55,17 +55,6 @@ class ProfileSource(Protocol):
 
 
 @runtime_checkable
-class NamingSource(Protocol):
-    """A reader of profiles that have no names of functions, but for which names can be found."""
-
-    def with_names(self, path: Path, profile: Profile) -> Profile:
-        """A profile of the file at ``path`` with the functions that can be named.
-
-        Raises ``ProfileError`` when none can, ``ToolMissing`` when a program that it takes is not there.
-        """
-
-
-@runtime_checkable
 class SnapshotSource(Protocol):
     """A reader of a kernel's memory that tells which objects lie where."""
 

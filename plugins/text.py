@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
-from itertools import chain
+from itertools import chain, islice
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -48,9 +48,10 @@ def read_bytes(path: Path, name: str) -> bytes:
     """What is in the file at ``path``; raises ``ProfileError`` if it cannot be read or has more than 256 MiB."""
     try:
         with path.open("rb") as file:
-            # A read of so many bytes at once would take all their memory first.
+            # A read of so many bytes at once would take all their memory first; a pipe may have no end.
             fits = os.fstat(file.fileno()).st_size <= MOST_BYTES
-            data = b"".join(iter(lambda: file.read(_BLOCK_BYTES), b"")) if fits else None
+            blocks = iter(lambda: file.read(_BLOCK_BYTES), b"")
+            data = b"".join(islice(blocks, MOST_BYTES // _BLOCK_BYTES + 1)) if fits else None
     except OSError as error:
         raise ProfileError(f"cannot read the profile {name}: {error.strerror or error}") from error
     if data is None or len(data) > MOST_BYTES:

@@ -94,12 +94,6 @@ class PerfData:
         except OSError as error:
             raise ProfileError(f"cannot read the profile {source}: {error.strerror or error}") from error
 
-    def with_names(self, path: Path, profile: Profile) -> Profile:
-        """The profile with the functions that perf can name here. Raises ``ProfileError`` or ``ToolMissing``."""
-        from linesmith.plugins.profiles.perf_data.processes import with_names
-
-        return with_names(path, profile)
-
 
 class RecordedProfile:
     """What ``linesmith record`` and ``hot --save`` wrote; see ``docs/profiles.md``."""
