@@ -11,7 +11,7 @@ from linesmith.analyzer.model import Profile
 from linesmith.plugins.profiles.columns import TextCursor, tokens
 from linesmith.plugins.profiles.draft import ReportDraft, drafts
 from linesmith.plugins.profiles.draft_to_profile import profile_of
-from linesmith.plugins.profiles.scan import Scanner, unmail
+from linesmith.plugins.profiles.scan import Scanner, bare, unmail
 from linesmith.plugins.text import head_text, read_text
 
 COMPACT_MAGIC = b"LSMPROF"
@@ -63,7 +63,7 @@ class PerfScript:
 
     def recognises(self, head: bytes) -> bool:
         """Whether ``head`` has a data source as perf words it, two samples of any event, or nothing but a header."""
-        plain = "\n".join(line.text for line in unmail(head_text(head)))
+        plain = "\n".join(map(bare, head_text(head).splitlines()))
         if _SOURCE.search(plain) or len(PLAIN_SAMPLE.findall(plain)) > 1:
             return True
         remarks_only = all(line.startswith("#") for line in plain.splitlines() if line.strip())

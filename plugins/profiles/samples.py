@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Samples one by one: columns, of which those beyond some millions are kept in a file."""
+"""Samples one by one, in columns."""
 
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,8 +142,6 @@ Rows = NDArray[np.void]
 Words = NDArray[np.uint64]
 Numbers = NDArray[np.int64]
 _BATCH = 1 << 18
-# As many lie in memory, some 350 MB; the others in a file.
-_MOST_HELD = 1 << 23
 _WORD = (1 << 64) - 1
 _MOST_CPUS = 1 << 16
 # Instructions with what called them.
@@ -209,9 +205,7 @@ class Samples:
     commands: dict[int, str] = field(default_factory=dict)
     unread: int = 0
     lost: int = 0
-    _file: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
     _held: list[Rows] = field(default_factory=list)
-    _room: int = _MOST_HELD
     _pending: list[tuple[object, ...]] = field(default_factory=list)
     _numbers: dict[Code, int] = field(default_factory=lambda: {Code(): 0})
 
@@ -256,29 +250,16 @@ class Samples:
     def add_rows(self, rows: Rows) -> None:
         """Add many samples at once, an array of ``SAMPLE``."""
         self._flush()
-        self._keep(rows)
+        self._held.append(rows)
 
     def batches(self) -> Iterator[Rows]:
         """All samples, some at a time; may be asked for again."""
         self._flush()
         yield from self._held
-        self._file.seek(0)
-        while data := self._file.read(_BATCH * SAMPLE.itemsize):
-            yield np.frombuffer(data, SAMPLE)
-        self._file.seek(0, 2)
-
-    def _keep(self, rows: Rows) -> None:
-        """In memory as long as there are few."""
-        if self._room > len(rows):
-            self._held.append(rows)
-            self._room -= len(rows)
-        else:
-            self._room = 0
-            self._file.write(rows.tobytes())
 
     def _flush(self) -> None:
         if self._pending:
-            self._keep(np.array(self._pending, SAMPLE))
+            self._held.append(np.array(self._pending, SAMPLE))
             self._pending.clear()
 
 
@@ -348,6 +329,3 @@ class DataSources:
     def column(self, name: str) -> Numbers:
         """A count of ``DataSource`` by number."""
         return np.array([getattr(one, name) for one in self._decoded], np.int64)
-
-    def __len__(self) -> int:
-        return len(self._decoded)

@@ -13,9 +13,9 @@ from linesmith.analyzer.model import MOST_CALLERS, Profile, Remark, Sampling
 from linesmith.plugins.profiles.formats import PLAIN_SAMPLE
 from linesmith.plugins.profiles.sample_profile import SymbolStarts, profile_of_samples
 from linesmith.plugins.profiles.samples import Code, Samples, cpus_of, mode_of
-from linesmith.plugins.profiles.scan import bare, unmail
+from linesmith.plugins.profiles.scan import bare
 from linesmith.plugins.profiles.script_line import CodePlace, ScriptSample, read_place, read_sample
-from linesmith.plugins.text import SCRIPT, decode, read_text
+from linesmith.plugins.text import SCRIPT, decode
 
 _FIELD = re.compile(r"#\s{0,8}([a-z][a-z0-9 ]{1,30}?)\s*:\s*(\S.{0,2000})$")
 _NODE = re.compile(r"#\s{0,8}node(\d{1,4}) cpu list\s*:\s*([\d,-]{1,4000})\s*$", re.ASCII)
@@ -23,8 +23,6 @@ _LONGEST = 500
 
 _KEPT_FIELDS = frozenset(("os release", "arch", "nrcpus avail", "cmdline"))
 
-# Up to here a text is read whole, because transfer encodings are told from all of it.
-_MOST_MAIL_BYTES = 8 << 20
 _LONGEST_LINE = 16 << 10
 _HEAD_BYTES = 64 << 10
 
@@ -48,33 +46,21 @@ def read_script(path: Path, source: str) -> tuple[Profile, ...]:
 
 
 def _clean_lines(path: Path, source: str) -> Iterator[str]:
-    """Every line without its end; one that is longer than any that perf prints is cut.
+    """Every line without its end; of one that is longer than any that perf prints the beginning.
 
     Raises ``ProfileError`` when the file cannot be read or is no text.
     """
     try:
-        size = path.stat().st_size
-        if size <= _MOST_MAIL_BYTES:
-            yield from (line.text[:_LONGEST_LINE] for line in unmail(read_text(path, source)))
-            return
         with path.open("rb") as file:
-            head = file.read(_HEAD_BYTES)
-            decode(head, source)
+            decode(file.read(_HEAD_BYTES), source)
             file.seek(0)
-            yield from _streamed(iter(lambda: file.readline(_LONGEST_LINE), b""))
+            inside = False
+            while line := file.readline(_LONGEST_LINE):
+                if not inside:
+                    yield bare(line.decode("utf-8", "replace").rstrip("\r\n"))
+                inside = not line.endswith(b"\n")
     except OSError as error:
         raise ProfileError(f"cannot read the profile {source}: {error.strerror or error}") from error
-
-
-def _streamed(lines: Iterator[bytes]) -> Iterator[str]:
-    """Decoded lines; the parts behind the first of an overlong one are dropped."""
-    inside = False
-    for line in lines:
-        ended = line.endswith(b"\n")
-        if not inside:
-            text = line.decode("utf-8", "replace").rstrip("\r\n")
-            yield text if text.isascii() and text.isprintable() else bare(text)
-        inside = not ended
 
 
 def _lacking(text: _ScriptText) -> str:
