@@ -10,10 +10,9 @@ from pathlib import Path
 
 from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import MOST_CALLERS, Profile, Remark, Sampling
-from linesmith.plugins.profiles.formats import PLAIN_SAMPLE
+from linesmith.plugins.profiles.formats import PLAIN_SAMPLE, bare
 from linesmith.plugins.profiles.sample_profile import SymbolStarts, profile_of_samples
 from linesmith.plugins.profiles.samples import Code, Samples, cpus_of, mode_of
-from linesmith.plugins.profiles.scan import bare
 from linesmith.plugins.profiles.script_line import CodePlace, ScriptSample, read_place, read_sample
 from linesmith.plugins.text import SCRIPT, decode
 
