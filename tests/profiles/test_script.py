@@ -145,12 +145,6 @@ def test_lines_of_two_processes_at_one_address_are_two(read: Callable[[str], Pro
     assert [line.hitm_local for line in read(user + user.replace("4711/", "  99/")).lines] == [3, 3]
 
 
-def test_only_the_words_of_the_data_source_are_left(read: Callable[[str], Profile]) -> None:
-    profile = read(TEXT.replace("800842 |OP", " |OP").replace("5080144 |OP", " |OP"))
-    load, store = only_accesses(profile)
-    assert (load.hitm_local, store.stores_l1_hit) == (3, 3)
-
-
 def test_without_any_data_source_the_fields_to_ask_for_are_named(tmp_path: Path) -> None:
     path = tmp_path / "script.txt"
     path.write_text("  sh  12 [000]  1.000001:  1 cycles: ffffffff81200010 f+0x1 ([k])\n" * 3)
