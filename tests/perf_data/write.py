@@ -2,7 +2,7 @@
 """Write perf.data files whose content is known.
 
     PYTHONPATH=tests python -m perf_data.write kernel VMLINUX -o perf.data --truth truth.json --samples 20000
-        [--hardware intel|intel-old|intel-hybrid|intel-aux|amd|amd-new|arm|power]
+        [--hardware intel|intel-aux|amd|arm|power]
         [--slide 0x...] [--seed 1] [--callchains] [--more] [--pages 1024]
     PYTHONPATH=tests python -m perf_data.write program PROGRAM -o perf.data ...
 
