@@ -139,10 +139,10 @@ def vmcoreinfo_of(dump: MemoryFile, vmlinux: MemoryFile) -> bytes:
     build_id = vmlinux.build_id.content.hex()
     others = []
     for text in _texts_in(dump):
-        found = _build_id_in(text)
-        if found in (None, build_id):
+        found = re.search(rb"^BUILD-ID=(.*)$", text, re.MULTILINE)
+        if found is None or found[1] == build_id.encode():
             return text
-        others.append(found)
+        others.append(found[1].decode("ascii", "replace"))
     if others:
         raise SnapshotError(
             f"{dump.path} is the memory of the kernel with the build-id {others[0]}, not of {vmlinux.path} "
@@ -152,11 +152,6 @@ def vmcoreinfo_of(dump: MemoryFile, vmlinux: MemoryFile) -> bytes:
         f"{dump.path} has no VMCOREINFO, which a running kernel with CONFIG_KEXEC or CONFIG_PROC_KCORE has; dump the "
         "memory of such a kernel"
     )
-
-
-def _build_id_in(text: bytes) -> str | None:
-    match = re.search(rb"^BUILD-ID=(.*)$", text, re.MULTILINE)
-    return match and match[1].decode("ascii", "replace")
 
 
 def _texts_in(dump: MemoryFile) -> Iterator[bytes]:

@@ -191,7 +191,9 @@ class _Stream:
         walker = RecordWalker()
         while data := file.read(min(_PIECE, self._header.end - file.tell())):
             for block in walker.feed(data):
-                self._take(block)
+                self._take_samples(block)
+                for number in np.flatnonzero(block.kind != PerfRecord.SAMPLE).tolist():
+                    self._take_other(int(block.kind[number]), block.record(number))
         if not (walker.is_between_records or self._header.unfinished):
             raise ValueError("it is cut off in the middle of a record")
 
@@ -234,11 +236,6 @@ class _Stream:
         for rows in self._samples.batches():
             found.add_rows(self._processes.located(rows))
         return found
-
-    def _take(self, block: RecordBlock) -> None:
-        self._take_samples(block)
-        for number in np.flatnonzero(block.kind != PerfRecord.SAMPLE).tolist():
-            self._take_other(int(block.kind[number]), block.record(number))
 
     def _take_other(self, kind: int, record: bytes) -> None:
         match kind:
