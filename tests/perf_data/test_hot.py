@@ -14,12 +14,10 @@ from linesmith_command import linesmith
 from perf_data import program_scenario
 from perf_data.hand_made import with_more
 from perf_data.hardware import INTEL
-from perf_data.kernel import Kernel
 from perf_data.perfs import each_perf, needed, output
 from perf_data.program import Program
 from perf_data.recording import write
-from perf_data.scenario import TruthRow
-from perf_data.write import kernel_recording, program_recording
+from perf_data.write import program_recording
 
 from linesmith.analyzer.base.errors import ProfileError
 from linesmith.plugins.registry import read_profiles
@@ -64,33 +62,15 @@ def test_by_symbol_a_file_without_names_is_refused(other_build: Path, data: Path
     assert "perf.data has no names of functions for --by-symbol; give the text of `perf script" in done.stderr
 
 
-def named_as_meant(perf: str, rows: list[TruthRow], *words: str | Path) -> None:
-    """``perf script`` names the functions and addresses that were drawn."""
+@each_perf
+def test_perf_names_the_functions_and_addresses_that_were_drawn(perf: str, server: Path, tmp_path: Path) -> None:
+    recording, rows = program_recording(Program(server), INTEL, 3000)
+    write(tmp_path / "perf.data", recording)
     meant: Counter[tuple[str, str]] = Counter()
     for row in rows:
         meant[row.function, f"{row.address:x}"] += row.samples
-    text = output(perf, "script", "-F", "addr,ip,sym", *words)
+    text = output(perf, "script", "-F", "addr,ip,sym", "-i", tmp_path / "perf.data")
     assert Counter((words[2], words[0]) for words in map(str.split, text.splitlines()) if words) == meant
-
-
-@each_perf
-def test_perf_names_the_functions_of_the_program(perf: str, server: Path, tmp_path: Path) -> None:
-    recording, rows = program_recording(Program(server), INTEL, 3000)
-    write(tmp_path / "perf.data", recording)
-    named_as_meant(perf, rows, "-i", tmp_path / "perf.data")
-
-
-@each_perf
-@pytest.mark.real
-@pytest.mark.study
-def test_perf_names_the_functions_of_a_moved_kernel(perf: str, vmlinux: Path, tmp_path: Path) -> None:
-    kernel = Kernel(vmlinux, slide=0x2B60_0000)
-    recording, rows = kernel_recording(kernel, INTEL, 5000)
-    write(tmp_path / "perf.data", recording)
-    named_as_meant(perf, rows, "-k", vmlinux, "-i", tmp_path / "perf.data")
-    member = kernel.offset("ext4_inode_info", "vfs_inode.i_data.i_mmap_rwsem")
-    places = {row.address - member for row in rows if row.member == "vfs_inode.i_data.i_mmap_rwsem.count"}
-    assert {place % 64 for place in places} == set(range(0, 64, 8)), "inodes begin at every phase"
 
 
 @each_perf
