@@ -74,7 +74,7 @@ def test_perf_names_the_functions_and_addresses_that_were_drawn(perf: str, serve
 
 
 @each_perf
-@pytest.mark.parametrize("options", ["", "-g", "-a"])
+@pytest.mark.parametrize("options", ["", "-g -a"])
 def test_what_perf_records_here_is_read(perf: str, options: str, tmp_path: Path) -> None:
     """Of an event that every machine has; its samples are of no memory."""
     path = recorded_here(perf, tmp_path, options)

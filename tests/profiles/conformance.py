@@ -17,7 +17,7 @@ from linesmith.plugins.text import printable
 
 _HEAD_BYTES = 64 << 10
 _NAME = "example.profile"
-_CUTS = 24
+_CUTS = 12
 # What Python's own objects take of a text that is read as words, and a constant for what a source loads first.
 _MEMORY_PER_BYTE, _MEMORY = 64, 64 << 20
 _COUNTS = (

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Iterator
 from dataclasses import is_dataclass, replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from profiles.profile_values import PROFILES
 
 from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import Access, CacheLine, Conflict, CpuCounts, ObjectArea, ObjectKind, Profile, Recording
+from linesmith.plugins.profiles import recorded
 from linesmith.plugins.profiles.recorded import encode, encode_for
 from linesmith.plugins.registry import read_profiles
 
@@ -101,9 +101,12 @@ def test_a_damaged_file_is_refused(data: bytes, told: str, tmp_path: Path) -> No
     assert told in refused(tmp_path / "storm")
 
 
-def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "storm").write_bytes(compact(PROFILE)[:8] + zlib.compress(bytes(257 << 20), 1))
+def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "storm").write_bytes(compact(PROFILE))
+    monkeypatch.setattr(recorded, "_MOST_BYTES", 100)
     assert "larger than any recorder makes it" in refused(tmp_path / "storm")
+    with pytest.raises(ProfileError, match="x cannot store a profile of more than"):
+        encode_for(PROFILE, Path("x"))
 
 
 HEAD = b'{"linesmith-profile":1,"profile":'
@@ -156,16 +159,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return program
 
 
-@pytest.mark.parametrize("name", ["kept", "kept.json"])
-def test_a_sampled_profile_that_was_saved_says_the_same(name: str, server: Path, tmp_path: Path) -> None:
-    recorded, saved = server.with_name("perf.data"), tmp_path / name
+def test_a_sampled_profile_that_was_saved_says_the_same(server: Path, tmp_path: Path) -> None:
+    data, saved = server.with_name("perf.data"), tmp_path / "kept"
     saved.write_bytes(b"an older one")
-    first = linesmith("hot", server, recorded, "--save", saved, "--full")
+    first = linesmith("hot", server, data, "--save", saved, "--full")
     again = linesmith("hot", server, saved, "--full")
     assert (first.returncode, first.stderr, again.returncode) == (0, f"profile: {saved}\n", 0)
-    renamed = again.stdout.replace(str(saved), str(recorded)).replace(f"{name} on ", "perf.data on ")
+    renamed = again.stdout.replace(str(saved), str(data)).replace("kept on ", "perf.data on ")
     assert renamed.split() == first.stdout.split()
-    (before,), (after,) = read_profiles(recorded), read_profiles(saved)
+    (before,), (after,) = read_profiles(data), read_profiles(saved)
     assert (after.lines, after.sampling, after.events) == (before.lines, before.sampling, before.events)
 
 

@@ -24,7 +24,7 @@ REPORT = render(
 @pytest.mark.parametrize(
     "data",
     [
-        pytest.param(b"A long thread.\n" * 20000 + REPORT.encode(), id="far behind the beginning"),
+        pytest.param(b"A long thread.\n" * 6000 + REPORT.encode(), id="far behind the beginning"),
         pytest.param(REPORT.encode("utf-8-sig"), id="with a mark of the encoding"),
         pytest.param(b"caf\xe9 \xff\n" + REPORT.encode(), id="bytes that are no text in any encoding"),
     ],
