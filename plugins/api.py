@@ -49,8 +49,8 @@ class ProfileSource(Protocol):
     def read(self, path: Path, source: str) -> tuple[Profile, ...]:
         """Every report in the file at ``path``, in order; ``source`` names the file in messages.
 
-        Raises ``ProfileError`` when the file holds no shared line, with the first thing that was not understood, and
-        ``ToolMissing`` when a program that it takes is not there.
+        Raises ``ProfileError`` when the file holds no shared line, with the first thing that was not understood,
+        ``ToolMissing`` when a program that it takes is not there, and ``OSError``.
         """
 
 

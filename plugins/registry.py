@@ -121,12 +121,15 @@ def read_profiles(path: Path) -> tuple[Profile, ...]:
     """
     # The name is shown and written as JSON, so bytes that are no UTF-8 are spelt out.
     name = printable(os.fsencode(path).decode("utf-8", "backslashreplace"))
-    if path.is_file() or path.is_dir() or not path.exists():
-        return _read(path, name)
-    with tempfile.NamedTemporaryFile(prefix="linesmith-") as copy:
-        copy.write(read_bytes(path, name))
-        copy.flush()
-        return _read(Path(copy.name), name)
+    try:
+        if path.is_file() or path.is_dir() or not path.exists():
+            return _read(path, name)
+        with tempfile.NamedTemporaryFile(prefix="linesmith-") as copy:
+            copy.write(read_bytes(path, name))
+            copy.flush()
+            return _read(Path(copy.name), name)
+    except OSError as error:
+        raise ProfileError(f"cannot read the profile {name}: {error.strerror or error}") from error
 
 
 def _read(path: Path, name: str) -> tuple[Profile, ...]:
@@ -151,17 +154,14 @@ def _source_of(path: Path, name: str) -> ProfileSource:
 def _heads(path: Path, name: str) -> Iterator[bytes]:
     """Overlapping parts of the file: a long mail may hold its report far from the beginning.
 
-    Raises ``ProfileError`` when it cannot be read, and behind the first part when it is too large for a text.
+    Raises ``ProfileError`` behind the first part when the file is too large for a text.
     """
-    try:
-        with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            for start in range(0, max(size, 1), _HEAD_BYTES // 2):
-                file.seek(start)
-                head = file.read(_HEAD_BYTES)
-                yield head
-                if size > MOST_BYTES:
-                    refuse_known(head, name)
-                    raise ProfileError(too_large(name))
-    except OSError as error:
-        raise ProfileError(f"cannot read the profile {name}: {error.strerror or error}") from error
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        for start in range(0, max(size, 1), _HEAD_BYTES // 2):
+            file.seek(start)
+            head = file.read(_HEAD_BYTES)
+            yield head
+            if size > MOST_BYTES:
+                refuse_known(head, name)
+                raise ProfileError(too_large(name))

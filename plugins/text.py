@@ -40,20 +40,17 @@ _BLOCK_BYTES = 1 << 20
 
 
 def read_text(path: Path, name: str) -> str:
-    """The text of the file at ``path``, called ``name`` in messages; raises ``ProfileError``, also if it is no text."""
+    """The text of the file at ``path``, called ``name`` in messages; raises ``ProfileError`` if it is no text."""
     return decode(read_bytes(path, name), name)
 
 
 def read_bytes(path: Path, name: str) -> bytes:
-    """What is in the file at ``path``; raises ``ProfileError`` if it cannot be read or has more than 256 MiB."""
-    try:
-        with path.open("rb") as file:
-            # A read of so many bytes at once would take all their memory first; a pipe may have no end.
-            fits = os.fstat(file.fileno()).st_size <= MOST_BYTES
-            blocks = iter(lambda: file.read(_BLOCK_BYTES), b"")
-            data = b"".join(islice(blocks, MOST_BYTES // _BLOCK_BYTES + 1)) if fits else None
-    except OSError as error:
-        raise ProfileError(f"cannot read the profile {name}: {error.strerror or error}") from error
+    """What is in the file at ``path``; raises ``ProfileError`` if it has more than 256 MiB, and ``OSError``."""
+    with path.open("rb") as file:
+        # A read of so many bytes at once would take all their memory first; a pipe may have no end.
+        fits = os.fstat(file.fileno()).st_size <= MOST_BYTES
+        blocks = iter(lambda: file.read(_BLOCK_BYTES), b"")
+        data = b"".join(islice(blocks, MOST_BYTES // _BLOCK_BYTES + 1)) if fits else None
     if data is None or len(data) > MOST_BYTES:
         raise ProfileError(too_large(name))
     return data

@@ -10,7 +10,6 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import Profile
 from linesmith.plugins.text import UNPRINTABLE, head_text
 
@@ -86,10 +85,7 @@ class PerfData:
         """The one profile of the file. Raises ``ProfileError`` when it is damaged or has no shared line."""
         from linesmith.plugins.profiles.perf_data.source import read_perf_data
 
-        try:
-            return (read_perf_data(path, source),)
-        except OSError as error:
-            raise ProfileError(f"cannot read the profile {source}: {error.strerror or error}") from error
+        return (read_perf_data(path, source),)
 
 
 class RecordedProfile:

@@ -45,21 +45,15 @@ def read_script(path: Path, source: str) -> tuple[Profile, ...]:
 
 
 def _clean_lines(path: Path, source: str) -> Iterator[str]:
-    """Every line without its end; of one that is longer than any that perf prints the beginning.
-
-    Raises ``ProfileError`` when the file cannot be read or is no text.
-    """
-    try:
-        with path.open("rb") as file:
-            decode(file.read(_HEAD_BYTES), source)
-            file.seek(0)
-            inside = False
-            while line := file.readline(_LONGEST_LINE):
-                if not inside:
-                    yield bare(line.decode("utf-8", "replace").rstrip("\r\n"))
-                inside = not line.endswith(b"\n")
-    except OSError as error:
-        raise ProfileError(f"cannot read the profile {source}: {error.strerror or error}") from error
+    """Every line without its end; of one that is longer than any that perf prints the beginning."""
+    with path.open("rb") as file:
+        decode(file.read(_HEAD_BYTES), source)
+        file.seek(0)
+        inside = False
+        while line := file.readline(_LONGEST_LINE):
+            if not inside:
+                yield bare(line.decode("utf-8", "replace").rstrip("\r\n"))
+            inside = not line.endswith(b"\n")
 
 
 def _lacking(text: _ScriptText) -> str:
