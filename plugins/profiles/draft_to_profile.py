@@ -51,8 +51,6 @@ def read_c2c(path: Path, source: str) -> tuple[Profile, ...]:
 def _nothing_in(text: str, source: str, found: list[ReportDraft]) -> str:
     unread = [unread for draft in found for unread in draft.unread]
     lines = text.count("\n") + (not text.endswith("\n"))
-    if not text.strip():
-        return f"{source} is empty; save the output of `perf c2c report --stdio` into it"
     advice = "give the text of `perf c2c report --stdio`"
     if not unread and any(draft.totals for draft in found):
         return f"{source} is a `perf c2c report` that lists no shared cache line{_counted(found)}"
