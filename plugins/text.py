@@ -21,7 +21,7 @@ from linesmith.analyzer.base.errors import ProfileError
 SCRIPT = "`perf script -F +pid,+addr,+data_src,+weight`"
 _UTF_16 = "is text in UTF-16; convert it with `iconv -f UTF-16 -t UTF-8`"
 _MAGICS = {
-    b"PERFILE2": f"is what `perf record -o -` writes into a pipe; record into a file, or give the text of {SCRIPT}",
+    b"PERFILE2": f"is a perf.data file; give the text of {SCRIPT}",
     b"2ELIFREP": f"is a perf.data file of a big-endian machine; give the text of {SCRIPT}",
     b"\xff\xfe": _UTF_16,
     b"\xfe\xff": _UTF_16,

@@ -14,8 +14,7 @@ from linesmith.analyzer.model import Profile
 from linesmith.plugins.text import UNPRINTABLE, head_text
 
 COMPACT_MAGIC = b"LSMPROF"
-# A file has a header of 104 bytes, what comes out of a pipe one of 16.
-_PERF_MAGIC = b"PERFILE2\x68"
+_PERF_MAGIC = b"PERFILE2"
 _MARK = '"linesmith-profile"'
 _TITLES = re.compile(r"Shared\s+(?:Data\s+)?Cache\s*Line|Trace\s+Event\s+Information", re.IGNORECASE)
 _SHARES = re.compile(r"\d\.\d\d%\s{1,40}\d{1,3}\.\d\d%")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,9 +16,10 @@ from perf_data.event import EVERY_ODD_FIELD, ODD_FIELDS, Field
 from perf_data.hand_made import CYCLES, FIRST, GUESTS, LOST_RECORDS, LOST_SAMPLES, SECOND, recording, with_more
 from perf_data.hardware import ALL, ARM, INTEL, POWER, Hardware, Served
 from perf_data.perfs import Line, each_perf, needed, shared_lines
-from perf_data.recording import Recording, write
-from perf_data.records import Mapping, Mode
+from perf_data.recording import Recording, write, write_pipe
+from perf_data.records import Kind, Mapping, Mode
 from perf_data.scenario import STORES, Drawn
+from profiles.conformance import Example, breaches
 
 from linesmith.analyzer.model import CacheLine, Profile, SampleOutcome
 from linesmith.plugins.profiles.formats import PerfData
@@ -102,6 +104,21 @@ def test_every_sample_ends_in_one_outcome(path: Path) -> None:
     assert outcomes[SampleOutcome.NO_ADDRESS] + outcomes[SampleOutcome.NO_ACCESS] == nowhere + CYCLES
     assert outcomes[SampleOutcome.LOST] == LOST_RECORDS + LOST_SAMPLES
     assert sampling.samples == 2000 + CYCLES + GUESTS + LOST_RECORDS + LOST_SAMPLES
+
+
+@pytest.mark.parametrize(
+    ("written", "packed"),
+    [(write_pipe, None), (write, Kind.COMPRESSED), (write_pipe, Kind.COMPRESSED2)],
+    ids=["a pipe", "compressed", "a pipe of padded compressed records"],
+)
+def test_other_forms_are_read_as_the_file_is(
+    written: Callable[[Path, Recording, Kind | None], None], packed: Kind | None, path: Path
+) -> None:
+    what = with_more(recording(INTEL)[0])
+    plain = read(path, what)
+    written(path, what, packed)
+    assert PerfData().read(path, path.name) == (plain,)
+    assert list(breaches(PerfData(), Example(path))) == []
 
 
 def test_the_header_tells_the_machine_and_the_builds(path: Path) -> None:

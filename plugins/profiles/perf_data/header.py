@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
 from typing import IO
 
-from linesmith.plugins.profiles.perf_data.records import text_of, unpack
+from linesmith.plugins.profiles.perf_data.records import PerfRecord, text_of, unpack
 from linesmith.plugins.profiles.samples import cpus_of
 
+_PIPE_BYTES = 16
 _FILE_BYTES = 104
 _LEAST_ATTRIBUTE = 64
 # More than any machine has; a file that says more is damaged.
@@ -28,7 +29,6 @@ class Feature(IntEnum):
     CMDLINE = 11
     EVENT_DESC = 12
     NUMA_TOPOLOGY = 14
-    COMPRESSED = 27
 
 
 class SampleField(IntFlag):
@@ -103,7 +103,6 @@ class PerfHeader:
     begin: int
     end: int
     unfinished: bool = False
-    compressed: bool = False
     events: list[PerfEvent] = field(default_factory=list)
     ids: dict[int, int] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
@@ -113,6 +112,17 @@ class PerfHeader:
     machine: str | None = None
     cpus: int | None = None
     command: str = ""
+
+    def take(self, kind: int, record: bytes) -> None:
+        """Take in a record of a pipe, in which the parts of the header are records too; others are passed over."""
+        match kind:
+            case PerfRecord.HEADER_ATTR:
+                ids_at = 8 + unpack("I", record, 12)[0]
+                self.add_event(record[8:ids_at], record[ids_at:])
+            case PerfRecord.FEATURE:
+                self.add_feature(unpack("Q", record, 8)[0], record[16:])
+            case PerfRecord.BUILD_ID:
+                self._add_builds(record)
 
     def add_event(self, attribute: bytes, ids: bytes) -> None:
         """Take in an event with its ids."""
@@ -170,8 +180,13 @@ class PerfHeader:
 
 
 def open_header(file: IO[bytes], size: int) -> PerfHeader:
-    """Read the header of a file of ``size`` bytes; raises ``struct.error`` or ``ValueError`` for a damaged one."""
+    """Read the header of ``size`` bytes of a file, or of what came out of a pipe.
+
+    Raises ``struct.error`` or ``ValueError`` for a damaged one.
+    """
     start = file.read(_FILE_BYTES)
+    if unpack("Q", start, 8)[0] == _PIPE_BYTES:
+        return PerfHeader(_PIPE_BYTES, size)
     entry, attributes_at, attributes, begin, length = unpack("5Q", start, 16)
     if begin + length > size or attributes_at + attributes > size:
         raise ValueError("it is cut off")
@@ -183,7 +198,6 @@ def open_header(file: IO[bytes], size: int) -> PerfHeader:
         header.end, header.unfinished = size, True
         return header
     bits = int.from_bytes(start[72:_FILE_BYTES], "little")
-    header.compressed = bool(bits >> Feature.COMPRESSED & 1)
     _read_features(file, header, begin + length, bits, size)
     return header
 

@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The records of a perf.data file, many at a time; numbers are little-endian."""
+"""The records of a perf.data file or pipe, many at a time, also compressed ones; numbers are little-endian."""
 
 from __future__ import annotations
 
+import ctypes
 import struct
-from collections.abc import Iterator
+import weakref
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linesmith.analyzer.base.errors import ToolMissing
 from linesmith.plugins.profiles.samples import Words
 
 # Probes at which records of one size are counted before a record is looked at by itself.
 _RUNS = 500
 _FIRST_PROBE = 32
 _HEAD = 8
+_UNPACKED_BYTES = 1 << 20
 _NONE = np.empty(0, np.int64)
 _LOW, _SHORT = np.uint64(0xFFFFFFFF), np.uint64(0xFFFF)
 
@@ -47,16 +51,26 @@ class PerfRecord(IntEnum):
     SAMPLE = 9
     MMAP2 = 10
     LOST_SAMPLES = 13
+    HEADER_ATTR = 64
+    TRACING_DATA = 66
+    BUILD_ID = 67
     AUXTRACE_INFO = 70
-    # Behind it come as many bytes as it says, which are no records.
     AUXTRACE = 71
+    FEATURE = 80
+    COMPRESSED = 81
+    COMPRESSED2 = 83
+
+
+# Behind these come as many bytes as a number of this form says, which are no records.
+_WITH_DATA = {PerfRecord.TRACING_DATA: "I", PerfRecord.AUXTRACE: "Q"}
+_PACKED = (PerfRecord.COMPRESSED, PerfRecord.COMPRESSED2)
 
 
 @dataclass(frozen=True, slots=True)
 class RecordBlock:
     """Whole records: ``data``, its ``words`` from byte ``base`` on, and where in the words each begins.
 
-    ``size`` is in bytes, a multiple of 8.
+    ``size`` is in bytes, a multiple of 8 but for a last record that perf made itself.
     """
 
     data: bytes
@@ -98,18 +112,19 @@ class RecordWalker:
         self._left = data[at:]
 
     def _skipped(self, at: int, end: int) -> int:
-        """Behind the data of a trace."""
+        """Behind the data that follow a record."""
         skipped = min(self._skip, end - at)
         self._skip -= skipped
         return at + skipped
 
     def _block(self, data: bytes, at: int) -> RecordBlock:
-        """Every whole record up to one with data behind it."""
+        """Every whole record up to one that ends a block."""
         words = np.frombuffer(data, "<u8", (len(data) - at) // 8, at)
-        start = _starts(words)
+        start = _starts(words, len(data) - at)
         kind, misc, size = (column.astype(np.int64) for column in _heads(words[start]))
-        if len(kind) and kind[-1] == PerfRecord.AUXTRACE:
-            self._skip = -(-unpack("Q", data, at + int(start[-1]) * 8 + _HEAD)[0] // 8) * 8
+        if len(kind) and kind[-1] in _WITH_DATA:
+            (length,) = unpack(_WITH_DATA[kind[-1]], data, at + int(start[-1]) * 8 + _HEAD)
+            self._skip = -(-length // 8) * 8
         return RecordBlock(data, at, words, start, kind, misc, size)
 
 
@@ -118,8 +133,8 @@ def _heads(words: Words) -> tuple[Words, Words, Words]:
     return words & _LOW, words >> np.uint64(32) & _SHORT, words >> np.uint64(48)
 
 
-def _starts(words: Words) -> NDArray[np.int64]:
-    """The first word of every whole record, up to one with data behind it.
+def _starts(words: Words, end: int) -> NDArray[np.int64]:
+    """The first word of every whole record before byte ``end``, up to one that ends a block.
 
     Most are samples of one size, so that runs of them are found at once.
     """
@@ -129,23 +144,23 @@ def _starts(words: Words) -> NDArray[np.int64]:
         if at >= len(words):
             return np.concatenate(found)
         kind, _, length = (int(one[0]) for one in _heads(words[at : at + 1]))
-        size = _words_of(kind, length)
-        run = _run(words, at, size)
-        if kind == PerfRecord.AUXTRACE:
-            return np.concatenate((*found, run[:1]))
+        if _ends_block(kind, length):
+            last = [at] if at * 8 + length <= end else []
+            return np.concatenate((*found, np.array(last, np.int64)))
+        run = _run(words, at, length // 8)
         found.append(run)
         if not len(run):
             return np.concatenate(found)
-        at = int(run[-1]) + size
+        at = int(run[-1]) + length // 8
     found.append(np.array(_each(words, at), np.int64))
     return np.concatenate(found)
 
 
-def _words_of(kind: int, size: int) -> int:
-    """The words of a record that says that it has ``size`` bytes."""
-    if size < _HEAD or size % 8:
+def _ends_block(kind: int, size: int) -> bool:
+    """Whether other things follow a record, or it ends within a word, as only those do that perf makes itself."""
+    if size < _HEAD or (size % 8 and kind < PerfRecord.HEADER_ATTR):
         raise ValueError(f"a record of type {kind} says that it has {size} bytes")
-    return size // 8
+    return size % 8 != 0 or kind in _WITH_DATA or kind in _PACKED
 
 
 def _run(words: Words, at: int, size: int) -> NDArray[np.int64]:
@@ -163,16 +178,74 @@ def _run(words: Words, at: int, size: int) -> NDArray[np.int64]:
 
 
 def _each(words: Words, at: int) -> list[int]:
-    """The records from ``at`` on, one after the other, up to one that has data behind it."""
+    """The records from ``at`` on, one after the other, in front of one that ends a block."""
     kinds, _, sizes = (column.tolist() for column in _heads(words[at:]))
     found = []
     here, end = 0, len(sizes)
-    while here < end:
-        size = _words_of(kinds[here], sizes[here])
-        if here + size > end:
+    while here < end and not _ends_block(kinds[here], sizes[here]):
+        following = here + sizes[here] // 8
+        if following > end:
             break
         found.append(at + here)
-        if kinds[here] == PerfRecord.AUXTRACE:
-            break
-        here += size
+        here = following
     return found
+
+
+def blocks_of(pieces: Iterable[bytes], may_be_cut: bool) -> Iterator[RecordBlock]:
+    """The records of a stream, and those in compressed ones; there, a record may end in the next compressed one.
+
+    Raises ``ValueError`` where the stream is damaged, ``ToolMissing``.
+    """
+    outer, inner = RecordWalker(), RecordWalker()
+    unpacker = None
+    for data in pieces:
+        for block in outer.feed(data):
+            yield block
+            if block.kind[-1] in _PACKED:
+                unpacker = unpacker or _Unpacker()
+                for plain in unpacker.unpack(_packed(block.record(-1))):
+                    yield from inner.feed(plain)
+    if not (may_be_cut or (outer.is_between_records and inner.is_between_records)):
+        raise ValueError("it is cut off in the middle of a record")
+
+
+def _packed(record: bytes) -> bytes:
+    """What a compressed record holds; the newer kind is padded, and so has its length."""
+    kind, _, _ = unpack("IHH", record)
+    return record[_HEAD:] if kind == PerfRecord.COMPRESSED else record[16 : 16 + unpack("Q", record, _HEAD)[0]]
+
+
+class _Buffer(ctypes.Structure):
+    """``ZSTD_inBuffer`` and ``ZSTD_outBuffer`` of zstd.h."""
+
+    _fields_ = (("data", ctypes.c_char_p), ("size", ctypes.c_size_t), ("at", ctypes.c_size_t))
+
+
+class _Unpacker:
+    """libzstd, which perf uses too, on one stream; raises ``ToolMissing`` where it is not installed."""
+
+    def __init__(self) -> None:
+        try:
+            self._library = ctypes.CDLL("libzstd.so.1")
+        except OSError as error:
+            raise ToolMissing(
+                "the profile is compressed, and libzstd is not installed (package libzstd1); install it, "
+                "or record without -z"
+            ) from error
+        self._library.ZSTD_createDStream.restype = ctypes.c_void_p
+        self._library.ZSTD_decompressStream.restype = ctypes.c_size_t
+        self._stream = ctypes.c_void_p(self._library.ZSTD_createDStream())
+        self._output = ctypes.create_string_buffer(_UNPACKED_BYTES)
+        weakref.finalize(self, self._library.ZSTD_freeDStream, self._stream)
+
+    def unpack(self, data: bytes) -> Iterator[bytes]:
+        """What the next part of the stream unpacks to. Raises ``ValueError`` when it is damaged."""
+        packed = _Buffer(data, len(data))
+        plain = _Buffer(ctypes.cast(self._output, ctypes.c_char_p), _UNPACKED_BYTES, _UNPACKED_BYTES)
+        # Output that fills the buffer may have more behind it.
+        while packed.at < packed.size or plain.at == plain.size:
+            plain.at = 0
+            status = self._library.ZSTD_decompressStream(self._stream, ctypes.byref(plain), ctypes.byref(packed))
+            if self._library.ZSTD_isError(ctypes.c_size_t(status)):
+                raise ValueError("a compressed record cannot be unpacked")
+            yield ctypes.string_at(self._output, plain.at)

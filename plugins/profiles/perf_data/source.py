@@ -8,7 +8,7 @@ what lies where.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -20,10 +20,9 @@ from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import ObjectBuild, Profile, Remark, Sampling
 from linesmith.plugins.profiles.perf_data.header import PerfEvent, PerfHeader, SampleField, open_header
 from linesmith.plugins.profiles.perf_data.processes import Processes, add_decoded
-from linesmith.plugins.profiles.perf_data.records import PerfRecord, RecordBlock, RecordWalker, low_half, unpack
+from linesmith.plugins.profiles.perf_data.records import PerfRecord, RecordBlock, blocks_of, low_half, unpack
 from linesmith.plugins.profiles.sample_profile import profile_of_samples
 from linesmith.plugins.profiles.samples import SAMPLE, Code, Mode, Rows, Samples, Words
-from linesmith.plugins.text import SCRIPT
 
 _GROUP = 1 << 3
 _READ_TIMES = (1 << 0, 1 << 1)
@@ -163,7 +162,7 @@ def read_perf_data(path: Path, source: str) -> Profile:
     """
     try:
         with path.open("rb") as file:
-            stream = _Stream(open_header(file, path.stat().st_size), source)
+            stream = _Stream(open_header(file, path.stat().st_size))
             stream.read(file)
         stream.decode_traces(path, source)
     except (struct.error, IndexError, OverflowError) as error:
@@ -177,9 +176,7 @@ def read_perf_data(path: Path, source: str) -> Profile:
 class _Stream:
     """The records of one file, taken in one after the other."""
 
-    def __init__(self, header: PerfHeader, source: str) -> None:
-        if header.compressed:
-            raise ProfileError(f"{source} is compressed; record without -z, or give the text of {SCRIPT}")
+    def __init__(self, header: PerfHeader) -> None:
         self._header = header
         self._processes = Processes()
         self._samples = Samples()
@@ -187,15 +184,11 @@ class _Stream:
 
     def read(self, file: IO[bytes]) -> None:
         """Take in every record. Raises ``ValueError`` and ``struct.error`` for damaged ones."""
-        file.seek(self._header.begin)
-        walker = RecordWalker()
-        while data := file.read(min(_PIECE, self._header.end - file.tell())):
-            for block in walker.feed(data):
-                self._take_samples(block)
-                for number in np.flatnonzero(block.kind != PerfRecord.SAMPLE).tolist():
-                    self._take_other(int(block.kind[number]), block.record(number))
-        if not (walker.is_between_records or self._header.unfinished):
-            raise ValueError("it is cut off in the middle of a record")
+        for block in blocks_of(_pieces(file, self._header), may_be_cut=self._header.unfinished):
+            # A pipe tells of an event in front of its samples, which may be in the same block.
+            for number in np.flatnonzero(block.kind != PerfRecord.SAMPLE).tolist():
+                self._take_other(int(block.kind[number]), block.record(number))
+            self._take_samples(block)
 
     def decode_traces(self, path: Path, source: str) -> None:
         """Let perf find the samples in hardware traces, if the file has any; it prints the others, too."""
@@ -246,6 +239,7 @@ class _Stream:
             case PerfRecord.AUXTRACE_INFO:
                 self._traced = True
             case _:
+                self._header.take(kind, record)
                 self._processes.take(kind, record)
 
     def _take_samples(self, block: RecordBlock) -> None:
@@ -265,3 +259,10 @@ class _Stream:
             rows, damaged = sample_rows(block, some, event, self._samples.number)
             self._samples.unread += damaged
             self._samples.add_rows(rows)
+
+
+def _pieces(file: IO[bytes], header: PerfHeader) -> Iterator[bytes]:
+    """The records of the file, which has the sections of the header behind them."""
+    file.seek(header.begin)
+    while data := file.read(min(_PIECE, header.end - file.tell())):
+        yield data
