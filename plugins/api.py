@@ -49,19 +49,8 @@ class ProfileSource(Protocol):
     def read(self, path: Path, source: str) -> tuple[Profile, ...]:
         """Every report in the file at ``path``, in order; ``source`` names the file in messages.
 
-        Raises ``ProfileError`` when the file holds no shared line, with the first thing that was not understood, and
-        ``ToolMissing`` when a program that it takes is not there.
-        """
-
-
-@runtime_checkable
-class NamingSource(Protocol):
-    """A reader of profiles that have no names of functions, but for which names can be found."""
-
-    def with_names(self, path: Path, profile: Profile) -> Profile:
-        """A profile of the file at ``path`` with the functions that can be named.
-
-        Raises ``ProfileError`` when none can, ``ToolMissing`` when a program that it takes is not there.
+        Raises ``ProfileError`` when the file holds no shared line, with the first thing that was not understood,
+        ``ToolMissing`` when a program that it takes is not there, and ``OSError``.
         """
 
 

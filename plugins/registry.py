@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import IO, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from linesmith.analyzer.base.errors import (
     BenchmarkUnknown,
@@ -27,13 +25,21 @@ from linesmith.plugins.api import (
     Builder,
     Executor,
     Machine,
-    NamingSource,
     Optimizer,
     ProfileSource,
     Recorder,
     SnapshotSource,
 )
-from linesmith.plugins.text import ADVICE, MOST_BYTES, printable, printable_profile, read_text, refuse_known, too_large
+from linesmith.plugins.text import (
+    ADVICE,
+    MOST_BYTES,
+    printable,
+    printable_profile,
+    read_bytes,
+    read_text,
+    refuse_known,
+    too_large,
+)
 
 # A protocol is given to ask whether a plugin keeps it, not to be called.
 # mypy: disable-error-code="type-abstract"
@@ -109,50 +115,25 @@ executor = PluginKind(Executor, "linesmith.executors", "executor", PlanError)
 
 
 def read_profiles(path: Path) -> tuple[Profile, ...]:
-    """Every report in the file at ``path``; raises ``ProfileError`` when it cannot be read or holds none."""
-    with _opened(path) as (file, name, source):
-        return tuple(map(printable_profile, source.read(file, name)))
+    """Every report in the file at ``path``; raises ``ProfileError`` when it cannot be read or holds none.
 
-
-def read_named_profiles(path: Path) -> tuple[Profile, ...]:
-    """The same with names of functions, also where the file has but addresses; raises ``ToolMissing``, too."""
-    with _opened(path) as (file, name, source):
-        profiles = source.read(file, name)
-        if isinstance(source, NamingSource):
-            profiles = tuple(source.with_names(file, one) for one in profiles)
-        return tuple(map(printable_profile, profiles))
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[tuple[Path, str, ProfileSource]]:
-    """A regular file, what messages call it, and the source that knows it.
-
-    What comes out of a pipe is in a file that lives until the end of the context.
+    What comes out of a pipe is in a file as long as it is read.
     """
     # The name is shown and written as JSON, so bytes that are no UTF-8 are spelt out.
     name = printable(os.fsencode(path).decode("utf-8", "backslashreplace"))
-    if path.is_file() or path.is_dir() or not path.exists():
-        yield path, name, _source_of(path, name)
-        return
-    with tempfile.NamedTemporaryFile(prefix="linesmith-") as copy:
-        try:
-            with path.open("rb") as pipe:
-                _copy(pipe, copy)
-        except OSError as error:
-            raise ProfileError(f"cannot read the profile {name}: {error.strerror or error}") from error
-        copy.flush()
-        yield Path(copy.name), name, _source_of(Path(copy.name), name)
+    try:
+        if path.is_file() or path.is_dir() or not path.exists():
+            return _read(path, name)
+        with tempfile.NamedTemporaryFile(prefix="linesmith-") as copy:
+            copy.write(read_bytes(path, name))
+            copy.flush()
+            return _read(Path(copy.name), name)
+    except OSError as error:
+        raise ProfileError(f"cannot read the profile {name}: {error.strerror or error}") from error
 
 
-def _copy(pipe: IO[bytes], copy: IO[bytes]) -> None:
-    """All of a profile whose beginning is known; of anything else a little more than the longest text."""
-    head = pipe.read(_HEAD_BYTES)
-    copy.write(head)
-    if any(source.recognises(head) for source in profile_sources()):
-        shutil.copyfileobj(pipe, copy)
-        return
-    while copy.tell() <= MOST_BYTES and (more := pipe.read(_HEAD_BYTES)):
-        copy.write(more)
+def _read(path: Path, name: str) -> tuple[Profile, ...]:
+    return tuple(map(printable_profile, _source_of(path, name).read(path, name)))
 
 
 def _source_of(path: Path, name: str) -> ProfileSource:
@@ -173,17 +154,14 @@ def _source_of(path: Path, name: str) -> ProfileSource:
 def _heads(path: Path, name: str) -> Iterator[bytes]:
     """Overlapping parts of the file: a long mail may hold its report far from the beginning.
 
-    Raises ``ProfileError`` when it cannot be read, and behind the first part when it is too large for a text.
+    Raises ``ProfileError`` behind the first part when the file is too large for a text.
     """
-    try:
-        with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            for start in range(0, max(size, 1), _HEAD_BYTES // 2):
-                file.seek(start)
-                head = file.read(_HEAD_BYTES)
-                yield head
-                if size > MOST_BYTES:
-                    refuse_known(head, name)
-                    raise ProfileError(too_large(name))
-    except OSError as error:
-        raise ProfileError(f"cannot read the profile {name}: {error.strerror or error}") from error
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        for start in range(0, max(size, 1), _HEAD_BYTES // 2):
+            file.seek(start)
+            head = file.read(_HEAD_BYTES)
+            yield head
+            if size > MOST_BYTES:
+                refuse_known(head, name)
+                raise ProfileError(too_large(name))

@@ -3,20 +3,28 @@
 
 from __future__ import annotations
 
-import codecs
 import operator
 import os
 import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
+from itertools import chain, islice
+from operator import attrgetter
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from linesmith.analyzer.base.errors import ProfileError
 
+# What perf itself makes of a perf.data file that is not read here.
+SCRIPT = "`perf script -F +pid,+addr,+data_src,+weight`"
+_UTF_16 = "is text in UTF-16; convert it with `iconv -f UTF-16 -t UTF-8`"
 _MAGICS = {
-    b"PERFILE2": "is a perf.data file; run `perf c2c report --stdio -i` on it and give the text",
-    b"2ELIFREP": "is a perf.data file; run `perf c2c report --stdio -i` on it and give the text",
+    b"PERFILE2": f"is a perf.data file; give the text of {SCRIPT}",
+    b"2ELIFREP": f"is a perf.data file of a big-endian machine; give the text of {SCRIPT}",
+    b"\xff\xfe": _UTF_16,
+    b"\xfe\xff": _UTF_16,
     b"\x7fELF": "is an ELF file, not a profile; the ELF comes first, the profile second",
     b"\x1f\x8b": "is compressed with gzip; unpack it first",
     b"\xfd7zXZ": "is compressed with xz; unpack it first",
@@ -24,7 +32,6 @@ _MAGICS = {
     b"BZh": "is compressed with bzip2; unpack it first",
     b"PK\x03\x04": "is a zip archive; unpack it first",
 }
-WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # What to give instead of a file that is no profile.
 ADVICE = "give the perf.data itself, or the text of `perf c2c report --stdio`"
 # Reports of whole machines have some megabytes.
@@ -33,19 +40,17 @@ _BLOCK_BYTES = 1 << 20
 
 
 def read_text(path: Path, name: str) -> str:
-    """The text of the file at ``path``, called ``name`` in messages; raises ``ProfileError``, also if it is no text."""
+    """The text of the file at ``path``, called ``name`` in messages; raises ``ProfileError`` if it is no text."""
     return decode(read_bytes(path, name), name)
 
 
 def read_bytes(path: Path, name: str) -> bytes:
-    """What is in the file at ``path``; raises ``ProfileError`` if it cannot be read or has more than 256 MiB."""
-    try:
-        with path.open("rb") as file:
-            # A read of so many bytes at once would take all their memory first.
-            fits = os.fstat(file.fileno()).st_size <= MOST_BYTES
-            data = b"".join(iter(lambda: file.read(_BLOCK_BYTES), b"")) if fits else None
-    except OSError as error:
-        raise ProfileError(f"cannot read the profile {name}: {error.strerror or error}") from error
+    """What is in the file at ``path``; raises ``ProfileError`` if it has more than 256 MiB, and ``OSError``."""
+    with path.open("rb") as file:
+        # A read of so many bytes at once would take all their memory first; a pipe may have no end.
+        fits = os.fstat(file.fileno()).st_size <= MOST_BYTES
+        blocks = iter(lambda: file.read(_BLOCK_BYTES), b"")
+        data = b"".join(islice(blocks, MOST_BYTES // _BLOCK_BYTES + 1)) if fits else None
     if data is None or len(data) > MOST_BYTES:
         raise ProfileError(too_large(name))
     return data
@@ -65,28 +70,22 @@ def refuse_known(head: bytes, name: str) -> None:
 
 def head_text(head: bytes) -> str:
     """The text of a part of a file, which may begin and end within a character; nothing where it is no text."""
-    if head.startswith((*_MAGICS, *WIDE_MARKS)):
-        return head.decode("utf-16", "replace") if head.startswith(WIDE_MARKS) else ""
-    zeros = head.count(b"\0")
-    if zeros * 100 <= len(head):
-        return head.decode("utf-8", "replace")
-    # A later part of a text in UTF-16 has no mark, but a zero in most of its characters.
-    if zeros * 3 < len(head):
-        return ""
-    return head.decode("utf-16-le" if head[1::2].count(0) > head[::2].count(0) else "utf-16-be", "replace")
+    return "" if head.startswith(tuple(_MAGICS)) or _is_binary(head) else head.decode("utf-8", "replace")
 
 
 def decode(data: bytes, name: str) -> str:
-    """The text of ``data``: UTF-8 (bytes that are not become replacement characters), or UTF-16 with a mark.
+    """The text of ``data``, UTF-8; bytes that are not become replacement characters.
 
     Raises ``ProfileError`` for data that is no text, with what it is instead.
     """
     refuse_known(data, name)
-    if data.startswith(WIDE_MARKS):
-        return data.decode("utf-16", "replace")
-    if data.count(b"\0") * 100 > len(data):
+    if _is_binary(data):
         raise ProfileError(f"{name} is binary data, not text; {ADVICE}")
     return data.decode("utf-8", "replace")
+
+
+def _is_binary(data: bytes) -> bool:
+    return data.count(b"\0") * 100 > len(data)
 
 
 # Controls (C0, C1, DEL), line and paragraph separators, what turns the direction of writing (UAX 9), invisible
@@ -96,7 +95,8 @@ UNPRINTABLE = (
     "\ud800-\udfff\U000e0000-\U000e007f"
 )
 _UNPRINTABLE = re.compile(f"[{UNPRINTABLE}]")
-_NUMBERS = frozenset(("int", "float", "bool", "None"))
+# How a dataclass declares what holds no string, and a string of its own.
+_NUMBERS, _TEXTS = frozenset(("int", "float", "bool", "None")), frozenset(("str", "None"))
 T = TypeVar("T")
 
 
@@ -105,27 +105,43 @@ def printable(text: str) -> str:
     return text if text.isascii() and text.isprintable() else _UNPRINTABLE.sub("\ufffd", text)
 
 
-def printable_profile(value: T) -> T:
+def printable_profile(profile: T) -> T:
     """A profile (or any part of one) with every string printable; parts that need no change stay the same objects."""
+    changes = {text: shown for text in set(_texts_in([profile])) if (shown := printable(text)) != text}
+    return cast(T, _changed(profile, changes)) if changes else profile
+
+
+def _texts_in(values: Iterable[Any]) -> Iterator[str]:
+    """Every string in the values; of many records column by column, each distinct string of a column once."""
+    by_kind: defaultdict[type, list[Any]] = defaultdict(list)
+    for value in values:
+        by_kind[type(value)].append(value)
+    for kind, some in by_kind.items():
+        if kind is str:
+            yield from some
+        elif kind is tuple:
+            yield from _texts_in(chain.from_iterable(some))
+        for name, is_text in _telling(kind):
+            column = map(attrgetter(name), some)
+            yield from _texts_in(set(column) if is_text else filter(None, column))
+
+
+def _changed(value: object, changes: Mapping[str, str]) -> object:
     if type(value) is str:
-        return cast(T, printable(str(value)))
+        return changes.get(value, value)
     if isinstance(value, tuple):
-        parts = tuple(map(printable_profile, value))
-        same = all(map(operator.is_, parts, value))
-        return value if same else cast(T, parts)
-    changed = {}
+        parts = tuple(_changed(one, changes) for one in value)
+        return value if all(map(operator.is_, parts, value)) else parts
     kind: type = type(value)
-    for name in _telling(kind):
-        old = getattr(value, name)
-        new = printable_profile(old) if old else old
-        if new is not old:
-            changed[name] = new
+    held = {name: getattr(value, name) for name, _ in _telling(kind)}
+    changed = {name: new for name, old in held.items() if (new := _changed(old, changes)) is not old}
     return replace(value, **changed) if changed else value  # type: ignore[type-var]
 
 
 @cache
-def _telling(kind: type) -> tuple[str, ...]:
-    """The fields of a data class that may hold strings, by what they are declared as; none of any other type."""
+def _telling(kind: type) -> tuple[tuple[str, bool], ...]:
+    """The fields of a dataclass that may hold strings, and whether each is one itself; none of any other type."""
     if not is_dataclass(kind):
         return ()
-    return tuple(one.name for one in fields(kind) if not set(str(one.type).split(" | ")) <= _NUMBERS)
+    declared = ((one.name, set(str(one.type).split(" | "))) for one in fields(kind))
+    return tuple((name, types <= _TEXTS) for name, types in declared if not types <= _NUMBERS)

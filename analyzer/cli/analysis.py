@@ -156,11 +156,14 @@ def analyse(
     """
     from linesmith.analyzer.attribution.placement import Trust
     from linesmith.analyzer.sharing.analysis import TOP, explain
-    from linesmith.plugins.registry import read_named_profiles, read_profiles
+    from linesmith.plugins.registry import read_profiles
+    from linesmith.plugins.text import SCRIPT
 
-    trust = Trust(evidence.trust or Trust.BUILD_ID)
-    reports = read_named_profiles(profile) if trust is Trust.SYMBOLS else read_profiles(profile)
+    reports = read_profiles(profile)
     report = _chosen(reports, evidence.section, profile)
+    trust = Trust(evidence.trust or Trust.BUILD_ID)
+    if trust is Trust.SYMBOLS and not any(access.function for line in report.lines for access in line.accesses):
+        raise ProfileError(f"{profile} has no names of functions for --by-symbol; give the text of {SCRIPT}")
     if trace is not None:
         from linesmith.tuner.replay.recorded_trace import trace_of
 

@@ -14,18 +14,13 @@ from enum import IntEnum, auto
 from functools import lru_cache
 from typing import NamedTuple
 
+from linesmith.plugins.profiles.formats import TextLine
+
 # The words of a report text with their kind, and a cursor over them that never holds more than a window.
 
 FIRST, BEHIND_BLANK = -1, -2
 _WORDS = re.compile(r"(\s*)(\S+)")
 _LONGEST_WORD = 512
-
-
-class TextLine(NamedTuple):
-    """A line of the text as the report's author saw it; ``number`` is its first line in the input, from 1."""
-
-    number: int
-    text: str
 
 
 class WordKind(IntEnum):

@@ -70,14 +70,6 @@ class LineHead:
 
 
 @dataclass(frozen=True, slots=True)
-class Callers:
-    """Functions of a call graph below a row, innermost first, and the percentage of the row that came by them."""
-
-    names: tuple[str, ...]
-    share: float
-
-
-@dataclass(frozen=True, slots=True)
 class Prose:
     """A line of words that belong to nothing above."""
 
@@ -93,7 +85,7 @@ class Unread:
     line: int
 
 
-Piece = ReportSection | Headed | Total | RecordedEvent | TableRow | LineHead | ReportRow | Callers | Prose | Unread
+Piece = ReportSection | Headed | Total | RecordedEvent | TableRow | LineHead | ReportRow | Prose | Unread
 
 _SENTENCE = re.compile(r"(?<=[.!?]) +")
 _RULED = re.compile(r"(?:^|\s)#?[-=]{2,}(?:\s|$)")
@@ -112,7 +104,6 @@ class LineBlock:
 
     head: LineHead | None
     rows: list[ReportRow] = field(default_factory=list)
-    callers: dict[int, Callers] = field(default_factory=dict)
 
     @property
     def rank(self) -> int | None:
@@ -192,8 +183,6 @@ class _Sorter:
                 self._remember(piece)
             case Headed():
                 draft.peer, draft.double = piece.peer, piece.double or draft.double
-            case Callers():
-                draft.blocks[-1].callers[len(draft.blocks[-1].rows) - 1] = piece
             case Unread():
                 draft.unread.append(piece)
             case ReportSection():

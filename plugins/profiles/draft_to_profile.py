@@ -5,13 +5,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from linesmith.analyzer.model import CACHE_LINE_BYTES, MOST_CALLERS, Access, CacheLine, CallPath, Profile, Remark
-from linesmith.plugins.profiles.columns import SHARES, STORES
-from linesmith.plugins.profiles.draft import Callers, LineBlock, ReportDraft, TableRow
+from linesmith.analyzer.base.errors import ProfileError
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Access, CacheLine, Profile, Remark
+from linesmith.plugins.profiles.columns import SHARES, STORES, TextCursor, tokens
+from linesmith.plugins.profiles.draft import LineBlock, ReportDraft, TableRow, drafts
+from linesmith.plugins.profiles.formats import unmail
 from linesmith.plugins.profiles.rows import ReportRow
+from linesmith.plugins.profiles.scan import Scanner
+from linesmith.plugins.text import read_text
 
 # Shares have two decimals of a percent: a column of 10,000 samples keeps them all.
 NOMINAL = 10_000
@@ -32,6 +36,42 @@ _CUT_WIDTH = 26
 _CUT_BEHIND_ORIGIN = 5
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+$")
 _PLACE = re.compile(r"(.+)\+\d+$")
+
+
+def read_c2c(path: Path, source: str) -> tuple[Profile, ...]:
+    """Every report in the file; raises ``ProfileError`` when there is no shared line in it."""
+    text = read_text(path, source)
+    found = drafts(Scanner(TextCursor(tokens(unmail(text)))).pieces())
+    holding = [draft for draft in found if draft.holds_lines]
+    if not holding:
+        raise ProfileError(_nothing_in(text, source, found))
+    return tuple(profile_of(draft, source) for draft in holding)
+
+
+def _nothing_in(text: str, source: str, found: list[ReportDraft]) -> str:
+    unread = [unread for draft in found for unread in draft.unread]
+    lines = text.count("\n") + (not text.endswith("\n"))
+    advice = "give the text of `perf c2c report --stdio`"
+    if not unread and any(draft.totals for draft in found):
+        return f"{source} is a `perf c2c report` that lists no shared cache line{_counted(found)}"
+    if unread:
+        first = f"line {unread[0].line} begins with shares ({unread[0].text}) but goes on with no offset and no symbol"
+        return f"{source} holds no cache line of a `perf c2c report` that can be read: {first}; {advice}"
+    return (
+        f"{source} holds no cache line of a `perf c2c report`: none of its {lines} lines is a row of shares and an"
+        f" offset, or of the shared-lines table; {advice}"
+    )
+
+
+def _counted(found: list[ReportDraft]) -> str:
+    """What the summary says about loads that other caches answered, and what to do about it."""
+    totals = {total.key: total.count for draft in found for total in draft.totals}
+    hitms = sum(totals.get(f"Load {where} HITM", 0) for where in ("Local", "Remote"))
+    peers = sum(totals.get(f"Load HIT {where} Peer", 0) for where in ("Local", "Remote"))
+    if hitms or peers:
+        display = "tot" if hitms else "peer"
+        return f" ({hitms} HITM, {peers} peer snoops); give the text of `perf c2c report --stdio -d {display}`"
+    return " and counts no HITM and no peer snoop; record where there is contention, or a PMU that tells it"
 
 
 def profile_of(draft: ReportDraft, source: str) -> Profile:
@@ -162,7 +202,7 @@ def _accesses(block: LineBlock, totals: dict[str, int], display: str, longest: i
             columns[value] = _counts_of(totals[value], shares)
     for at, row in enumerate(block.rows):
         counts = _named(((value, column[at]) for value, column in columns.items()), display)
-        yield _access(row, counts, longest, block.callers.get(at))
+        yield _access(row, counts, longest)
 
 
 def _exceeds_whole(shares: Sequence[float]) -> bool:
@@ -185,11 +225,11 @@ def _counts_of(total: int, shares: Sequence[float]) -> tuple[int, ...]:
     return tuple(counts)
 
 
-def _access(row: ReportRow, counts: dict[str, Any], longest: int, graph: Callers | None) -> Access:
+def _access(row: ReportRow, counts: dict[str, Any], longest: int) -> Access:
     function, cut = _function_of(row.tail.symbol, row.tail.source, longest, row.origin)
     names = ("offset", "records", "cpus", "cycles_remote", "cycles_local", "cycles_load", "code_address")
     numbers: dict[str, Any] = {name: row.numbers.get(name) for name in names}
-    found = Access(
+    return Access(
         **numbers,
         function=function,
         object_file=row.tail.object_file,
@@ -201,9 +241,6 @@ def _access(row: ReportRow, counts: dict[str, Any], longest: int, graph: Callers
         text_line=row.line,
         **counts,
     )
-    above = tuple(one for one in graph.names if one != function)[:MOST_CALLERS] if graph else ()
-    count = round(found.contended * graph.share / 100) if graph else 0
-    return replace(found, call_paths=(CallPath(above, count),)) if above and count else found
 
 
 def _function_of(symbol: str | None, source: str | None, longest: int, behind_origin: bool) -> tuple[str | None, bool]:

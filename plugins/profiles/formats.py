@@ -3,19 +3,18 @@
 
 from __future__ import annotations
 
+import html
 import re
+from collections.abc import Iterator
+from itertools import islice, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
-from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import Profile
-from linesmith.plugins.profiles.columns import TextCursor, tokens
-from linesmith.plugins.profiles.draft import ReportDraft, drafts
-from linesmith.plugins.profiles.draft_to_profile import profile_of
-from linesmith.plugins.profiles.scan import Scanner, unmail
-from linesmith.plugins.text import head_text, read_text
+from linesmith.plugins.text import UNPRINTABLE, head_text
 
 COMPACT_MAGIC = b"LSMPROF"
-_PERF_MAGICS = (b"PERFILE2", b"2ELIFREP")
+_PERF_MAGIC = b"PERFILE2"
 _MARK = '"linesmith-profile"'
 _TITLES = re.compile(r"Shared\s+(?:Data\s+)?Cache\s*Line|Trace\s+Event\s+Information", re.IGNORECASE)
 _SHARES = re.compile(r"\d\.\d\d%\s{1,40}\d{1,3}\.\d\d%")
@@ -47,7 +46,7 @@ class C2cReport:
 
     def read(self, path: Path, source: str) -> tuple[Profile, ...]:
         """Every report in the file; raises ``ProfileError`` when there is no shared line in it."""
-        from linesmith.plugins.profiles.formats import read_c2c
+        from linesmith.plugins.profiles.draft_to_profile import read_c2c
 
         return read_c2c(path, source)
 
@@ -59,7 +58,7 @@ class PerfScript:
 
     def recognises(self, head: bytes) -> bool:
         """Whether ``head`` has a data source as perf words it, two samples of any event, or nothing but a header."""
-        plain = "\n".join(line.text for line in unmail(head_text(head)))
+        plain = "\n".join(map(bare, head_text(head).splitlines()))
         if _SOURCE.search(plain) or len(PLAIN_SAMPLE.findall(plain)) > 1:
             return True
         remarks_only = all(line.startswith("#") for line in plain.splitlines() if line.strip())
@@ -78,23 +77,14 @@ class PerfData:
     name = "perf-data"
 
     def recognises(self, head: bytes) -> bool:
-        """Whether ``head`` begins as a perf.data file does, in either byte order."""
-        return head.startswith(_PERF_MAGICS)
+        """Whether ``head`` begins as a perf.data file does."""
+        return head.startswith(_PERF_MAGIC)
 
     def read(self, path: Path, source: str) -> tuple[Profile, ...]:
         """The one profile of the file. Raises ``ProfileError`` when it is damaged or has no shared line."""
         from linesmith.plugins.profiles.perf_data.source import read_perf_data
 
-        try:
-            return (read_perf_data(path, source),)
-        except OSError as error:
-            raise ProfileError(f"cannot read the profile {source}: {error.strerror or error}") from error
-
-    def with_names(self, path: Path, profile: Profile) -> Profile:
-        """The profile with the functions that perf can name here. Raises ``ProfileError`` or ``ToolMissing``."""
-        from linesmith.plugins.profiles.perf_data.processes import with_names
-
-        return with_names(path, profile)
+        return (read_perf_data(path, source),)
 
 
 class RecordedProfile:
@@ -114,46 +104,82 @@ class RecordedProfile:
         return read_recorded(path, source)
 
 
-# The text of ``perf c2c report --stdio``, of every generation of its columns, as people paste it.
+# Takes off what mails, archives and terminals put around a report, and remembers the original line numbers.
+
+_LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
+_QUOTE = re.compile(r"\s{0,4}(?:>[ \t]?){1,20}")
+# Sequences that colour or move (ECMA-48: CSI, in seven bits or eight; OSC, which ends with BEL or ST).
+_ESCAPE = re.compile(r"(?:\x1b\[|\x9b)[0-9;:?<=>]{0,32}[ -/]{0,4}[@-~]|\x1b\][^\x07\x1b]{0,256}(?:\x07|\x1b\\)?")
+_INVISIBLE = re.compile("[\ufeff\u200b-\u200f\u2060\u00ad]")
+# What cannot be printed, and the box drawing, blocks and shapes of a copied terminal window. Blanks of all kinds stay.
+_DRAWN = re.compile("(?![\t\v\f\u0085\u2028\u2029])[" + UNPRINTABLE + "\u2500-\u25ff]")
+_QP_EVIDENCE = re.compile(r"=(?:3D|20|09|C2=A0|E2=80)")
+_QP_BYTES = re.compile(r"(?:=[0-9A-F]{2})+")
+_ENTITY = re.compile(r"&(?:gt|lt|nbsp|amp|quot|#\d{2,6}|#x[0-9a-fA-F]{2,6});")
+_NUMBERED = re.compile(r"\s{0,8}(\d{1,7})(?:\t|[:|] ?| {2})")
 
 
-def read_c2c(path: Path, source: str) -> tuple[Profile, ...]:
-    """Every report in the file; raises ``ProfileError`` when there is no shared line in it."""
-    return reports_in(read_text(path, source), source)
+class TextLine(NamedTuple):
+    """A line of the text as the report's author saw it; ``number`` is its first line in the input, from 1."""
+
+    number: int
+    text: str
 
 
-def reports_in(text: str, source: str) -> tuple[Profile, ...]:
-    """Every report in ``text``; raises ``ProfileError`` when there is no shared line in it."""
-    found = drafts(Scanner(TextCursor(tokens(unmail(text)))).pieces())
-    holding = [draft for draft in found if draft.holds_lines]
-    if not holding:
-        raise ProfileError(_nothing_in(text, source, found))
-    return tuple(profile_of(draft, source) for draft in holding)
+def unmail(text: str) -> Iterator[TextLine]:
+    """The lines of ``text`` without quoting, transfer encoding, entities, numbering and terminal codes."""
+    lines: Iterator[TextLine] = (TextLine(number, found[1]) for number, found in enumerate(_LINE.finditer(text), 1))
+    if _QP_EVIDENCE.search(text):
+        lines = _joined(lines)
+    if _ENTITY.search(text):
+        lines = (TextLine(line.number, html.unescape(line.text)) for line in lines)
+    return _unnumbered(TextLine(line.number, bare(line.text)) for line in lines)
 
 
-def _nothing_in(text: str, source: str, found: list[ReportDraft]) -> str:
-    unread = [unread for draft in found for unread in draft.unread]
-    lines = text.count("\n") + (not text.endswith("\n"))
-    if not text.strip():
-        return f"{source} is empty; save the output of `perf c2c report --stdio` into it"
-    advice = "give the text of `perf c2c report --stdio`"
-    if not unread and any(draft.totals for draft in found):
-        return f"{source} is a `perf c2c report` that lists no shared cache line{_counted(found)}"
-    if unread:
-        first = f"line {unread[0].line} begins with shares ({unread[0].text}) but goes on with no offset and no symbol"
-        return f"{source} holds no cache line of a `perf c2c report` that can be read: {first}; {advice}"
-    return (
-        f"{source} holds no cache line of a `perf c2c report`: none of its {lines} lines is a row of shares and an"
-        f" offset, or of the shared-lines table; {advice}"
-    )
+def bare(text: str) -> str:
+    """One line without control characters, drawings and quoting."""
+    if not (text.isascii() and text.isprintable()):
+        text = _DRAWN.sub(" ", _INVISIBLE.sub("", _ESCAPE.sub("", text)))
+    quote = _QUOTE.match(text)
+    return text[quote.end() :] if quote else text
 
 
-def _counted(found: list[ReportDraft]) -> str:
-    """What the summary says about loads that other caches answered, and what to do about it."""
-    totals = {total.key: total.count for draft in found for total in draft.totals}
-    hitms = sum(totals.get(f"Load {where} HITM", 0) for where in ("Local", "Remote"))
-    peers = sum(totals.get(f"Load HIT {where} Peer", 0) for where in ("Local", "Remote"))
-    if hitms or peers:
-        display = "tot" if hitms else "peer"
-        return f" ({hitms} HITM, {peers} peer snoops); give the text of `perf c2c report --stdio -d {display}`"
-    return " and counts no HITM and no peer snoop; record where there is contention, or a PMU that tells it"
+def _joined(lines: Iterator[TextLine]) -> Iterator[TextLine]:
+    """Quoted-printable decoded (RFC 2045, 6.7): soft breaks joined, ``=XX`` turned back into characters."""
+    parts: list[str] = []
+    first = 0
+    for number, text in lines:
+        first = first if parts else number
+        # A line of many equal signs is a banner.
+        soft = text.endswith("=") and (bool(text.strip("= \t>")) or text.count("=") == 1)
+        parts.append(text[:-1] if soft else text)
+        if not soft:
+            yield TextLine(first, _QP_BYTES.sub(_unquoted, "".join(parts)))
+            parts.clear()
+    if parts:
+        yield TextLine(first, _QP_BYTES.sub(_unquoted, "".join(parts)))
+
+
+def _unquoted(found: re.Match[str]) -> str:
+    return bytes.fromhex(found.group().replace("=", "")).decode("utf-8", "replace")
+
+
+def _unnumbered(lines: Iterator[TextLine]) -> Iterator[TextLine]:
+    """Without the numbers of ``cat -n`` (or of an editor), when the lines of the beginning count up."""
+    head = list(islice(lines, 400))
+    numbered = _counts_up([line.text for line in head if line.text.strip()])
+    for part in (head, lines):
+        for line in part:
+            found = _NUMBERED.match(line.text) if numbered else None
+            yield TextLine(line.number, line.text[found.end() :]) if found else line
+
+
+def _counts_up(texts: list[str]) -> bool:
+    """Whether most lines begin with their number; rows of the line table (``0  0x...``) count up as well."""
+    found = [match for text in texts if (match := _NUMBERED.match(text))]
+    rows = sum(1 for match in found if match.string[match.end() :].lstrip().startswith("0x"))
+    if len(found) < 5 or len(found) * 10 < len(texts) * 6 or rows * 2 > len(found):
+        return False
+    numbers = [int(match.group(1)) for match in found]
+    steps = sum(1 for first, second in pairwise(numbers) if second - first == 1)
+    return steps * 10 >= len(numbers) * 8

@@ -25,7 +25,6 @@ from linesmith.analyzer.model import (
     Sampling,
 )
 from linesmith.plugins.profiles.perf_data.processes import Processes
-from linesmith.plugins.profiles.perf_data.records import ByteOrder
 from linesmith.plugins.profiles.sampled_lines import SharedLines, shared_lines
 from linesmith.plugins.profiles.samples import KERNEL, Mode, Numbers, Samples
 from linesmith.plugins.profiles.script_line import CodePlace
@@ -55,12 +54,13 @@ def profile_of_samples(
     machine = sampling.machine or ""
     line_bytes = 128 if machine.startswith("ppc") else 64
     found = shared_lines(samples, line_bytes, machine in _ARM)
-    outcomes = _outcomes(samples, found)
+    found.tally.update({SampleOutcome.NOT_READ: samples.unread, SampleOutcome.LOST: samples.lost})
+    outcomes = tuple((one, found.tally[one]) for one in SampleOutcome if found.tally[one])
     if not found.places:
         raise ProfileError(_nothing_shared(source, outcomes))
     by_peer = machine in _ARM or not found.hitm
     # Samples that tell of no mappings: every process has its own memory.
-    processes = processes or Processes(ByteOrder("<"))
+    processes = processes or Processes()
     builder = _LineBuilder(found, samples, nodes or {}, by_peer, processes)
     lines = builder.lines(line_bytes, found.peer if by_peer else found.hitm)
     left_out = found.count - len(found.places)
@@ -74,20 +74,6 @@ def profile_of_samples(
         events=events,
         sampling=replace(sampling, outcomes=outcomes, mappings=processes.files_of(builder.pids)),
     )
-
-
-def _outcomes(samples: Samples, found: SharedLines) -> tuple[tuple[SampleOutcome, int], ...]:
-    tally = found.tally
-    counts = (
-        (SampleOutcome.SHARED_LINE, tally.shared),
-        (SampleOutcome.UNSHARED_LINE, tally.unshared),
-        (SampleOutcome.NO_ADDRESS, tally.no_address),
-        (SampleOutcome.NO_ACCESS, tally.no_access),
-        (SampleOutcome.GUEST, tally.guest),
-        (SampleOutcome.NOT_READ, samples.unread),
-        (SampleOutcome.LOST, samples.lost),
-    )
-    return tuple((outcome, count) for outcome, count in counts if count)
 
 
 def _nothing_shared(source: str, outcomes: tuple[tuple[SampleOutcome, int], ...]) -> str:

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linesmith.analyzer.model import SampleOutcome
 from linesmith.plugins.profiles.samples import DataSources, LineKeys, Mode, Numbering, Numbers, Rows, Samples, Words
 
 # The report of perf leaves lines out that have less than a thousandth of the cost.
@@ -27,17 +29,6 @@ _ORDER = ("line", "offset", "ip", "cpu", "kind", "code")
 _IP_BITS, _AGENT_BITS, _OFFSET_BITS = 25, 21, 8
 
 
-@dataclass(slots=True)
-class SampleTally:
-    """How many samples ended where."""
-
-    no_address: int = 0
-    no_access: int = 0
-    guest: int = 0
-    shared: int = 0
-    unshared: int = 0
-
-
 @dataclass(frozen=True, slots=True)
 class SharedLines:
     """The shared lines by cost: space and address of the costliest, and their samples in groups, by line.
@@ -48,7 +39,7 @@ class SharedLines:
     places: tuple[tuple[int, int], ...]
     groups: NDArray[np.void]
     sources: DataSources
-    tally: SampleTally
+    tally: Counter[SampleOutcome]
     hitm: int
     peer: int
     count: int
@@ -65,7 +56,7 @@ def shared_lines(samples: Samples, line_bytes: int, by_peer: bool) -> SharedLine
     order = np.lexsort((lines, -(hitm + peer), -cost))[:MOST_LINES]
     rank = np.full(len(lines), -1, np.int64)
     rank[order] = np.arange(len(order))
-    tally = SampleTally()
+    tally: Counter[SampleOutcome] = Counter()
     groups = _groups(samples, keys, sources, lines, rank, tally, line_bytes)
     places = tuple(keys.place(int(lines[at])) for at in order)
     return SharedLines(places, groups, sources, tally, int(hitm.sum()), int(peer.sum()), len(lines))
@@ -104,7 +95,7 @@ def _groups(
     sources: DataSources,
     lines: Words,
     rank: Numbers,
-    tally: SampleTally,
+    tally: Counter[SampleOutcome],
     line_bytes: int,
 ) -> NDArray[np.void]:
     """The samples on lines with a rank, grouped; every sample is counted in ``tally``."""
@@ -113,7 +104,11 @@ def _groups(
     for rows in samples.batches():
         kind = sources.of(rows["source"])
         memory = _memory(rows, kind, sources)
-        _count(rows, kind, memory, sources, tally)
+        guest = rows["mode"] >= Mode.GUEST_KERNEL
+        nothing = ~guest & ((sources.column("loads") + sources.column("stores"))[kind] == 0)
+        tally[SampleOutcome.GUEST] += int(guest.sum())
+        tally[SampleOutcome.NO_ACCESS] += int(nothing.sum())
+        tally[SampleOutcome.NO_ADDRESS] += int((~(guest | nothing | memory)).sum())
         at = np.flatnonzero(memory)
         # The rank of each line; -1 for shared lines without one, -2 for others.
         key = keys.of(rows["address"][at], rows["space"][at])
@@ -122,8 +117,8 @@ def _groups(
             place = np.minimum(np.searchsorted(lines, key), len(lines) - 1)
             ranked = np.where(lines[place] == key, rank[place], _UNSHARED)
         unshared = int((ranked == _UNSHARED).sum())
-        tally.unshared += unshared
-        tally.shared += len(at) - unshared
+        tally[SampleOutcome.UNSHARED_LINE] += unshared
+        tally[SampleOutcome.SHARED_LINE] += len(at) - unshared
         on_line = ranked >= 0
         at = at[on_line]
         groups.append(grouping.of(rows, at, kind[at], ranked[on_line]))
@@ -131,15 +126,6 @@ def _groups(
             groups = [_merged(np.concatenate(groups))]
     found = _merged(np.concatenate(groups))
     return found[np.lexsort([found[name] for name in reversed(_ORDER)])]
-
-
-def _count(rows: Rows, kind: Numbers, memory: NDArray[np.bool_], sources: DataSources, tally: SampleTally) -> None:
-    """Count the samples that are not of memory."""
-    guest = rows["mode"] >= Mode.GUEST_KERNEL
-    nothing = ~guest & ((sources.column("loads") + sources.column("stores"))[kind] == 0)
-    tally.guest += int(guest.sum())
-    tally.no_access += int(nothing.sum())
-    tally.no_address += len(rows) - int(guest.sum() + nothing.sum() + memory.sum())
 
 
 class _Grouping:

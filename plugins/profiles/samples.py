@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Samples one by one: columns, of which those beyond some millions are kept in a file."""
+"""Samples one by one, in columns."""
 
 from __future__ import annotations
 
-import re
-import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,68 +67,6 @@ def _load(bits: int, level: int) -> DataSource:
     )
 
 
-OPERATIONS = {"N/A": 1, "LOAD": 2, "STORE": 4, "PFETCH": 8, "EXEC": 16}
-_WORD_HIT, _WORD_MISS = 1 << 6, 1 << 7
-_LEVEL_AT, _NUMBER_AT, _SNOOP_AT, _LOCK_AT, _REMOTE, _SNOOPX_AT, _HOPS_AT = 5, 33, 19, 24, 1 << 37, 38, 43
-_NO_LEVEL = 1 << _LEVEL_AT
-# Bits of the level, and its number in the newer field.
-_LEVELS = {
-    "L1": (0x8, 1), "LFB": (0x10, 12), "LFB/MAB": (0x10, 12), "MAB": (0x10, 12), "L2": (0x20, 2), "L2 MHB": (0x20, 5),
-    "L3": (0x40, 3), "L4": (0, 4), "Any cache": (0, 11), "Local RAM": (0x80, 13), "RAM": (0x80, 13),
-    "Remote RAM (1 hop)": (0x100, 0), "Remote RAM (2 hops)": (0x200, 0), "Remote Cache (1 hop)": (0x400, 0),
-    "Remote Cache (2 hops)": (0x800, 0), "PMEM": (0, 14), "I/O": (0x1000, 10), "Uncached": (0x2000, 8),
-    "Memory-side Cache": (0, 6), "CXL": (0, 9),
-}  # fmt: skip
-_WORD_REMOTE_CACHE, _WORD_REMOTE_RAM = 0x400, 0x100
-_HOPS = ("core, same node", "node, same socket", "socket, same board", "board")
-_SNOOPS = {"None": 2, "Hit": 4, "Miss": 8, "HitM": 16}
-_FORWARDS = {"Fwd": 1, "Peer": 2}
-_ENDING = re.compile(r"\s+(hit|miss)\b", re.IGNORECASE)
-
-
-def source_of(segments: Iterable[str]) -> int:
-    """The data source that prints as ``segments`` (``OP LOAD``, ``LVL L3 hit``, ...); others count for nothing."""
-    source = 0
-    for segment in segments:
-        key, _, words = segment.partition(" ")
-        words = words.strip()
-        match key:
-            case "OP":
-                source |= OPERATIONS.get(words, 0)
-            case "LVL":
-                source |= _level_in_words(words)
-            case "SNP":
-                parts = words.split(" or ")
-                source |= sum(_SNOOPS.get(part, 0) for part in set(parts)) << _SNOOP_AT
-                source |= sum(_FORWARDS.get(part, 0) for part in set(parts)) << _SNOOPX_AT
-            case "LCK":
-                source |= {"No": 0, "Yes": 2}.get(words[:3].strip(), 1) << _LOCK_AT
-    return source
-
-
-def _level_in_words(words: str) -> int:
-    """The bits of ``L3 or L3 hit``, ``Remote core, same node L3 hit``, ``N/A``."""
-    endings = {found.lower() for found in _ENDING.findall(words)}
-    bits = _WORD_HIT * ("hit" in endings) | _WORD_MISS * ("miss" in endings)
-    for part in _ENDING.sub("", words).split(" or "):
-        bits |= _one_level(part.strip())
-    return bits or _NO_LEVEL
-
-
-def _one_level(part: str) -> int:
-    if part in _LEVELS:
-        level, number = _LEVELS[part]
-        return level << _LEVEL_AT | number << _NUMBER_AT
-    remote = part.startswith("Remote ")
-    rest = part.removeprefix("Remote ")
-    hop = next((at for at, words in enumerate(_HOPS, 1) if rest.startswith(words)), 0)
-    rest = rest.removeprefix(_HOPS[hop - 1]).strip() if hop else rest
-    level, number = _LEVELS.get(rest, (0, 0))
-    if remote or hop:
-        level = _WORD_REMOTE_RAM if rest in ("RAM", "PMEM") else _WORD_REMOTE_CACHE
-    return level << _LEVEL_AT | number << _NUMBER_AT | (_REMOTE if remote or hop else 0) | hop << _HOPS_AT
-
-
 # ``address`` is 0 where there is none, ``cpu`` and ``pid`` are -1 where they are not known, ``weight`` is the latency,
 # 0 where there is none. Lines of two samples are one only if their ``space`` is the same: 0 for the kernel and all that
 # processes share. ``code`` is a number of ``Samples.code``, 0 for nothing but the address.
@@ -144,8 +79,6 @@ Rows = NDArray[np.void]
 Words = NDArray[np.uint64]
 Numbers = NDArray[np.int64]
 _BATCH = 1 << 18
-# As many lie in memory, some 350 MB; the others in a file.
-_MOST_HELD = 1 << 23
 _WORD = (1 << 64) - 1
 _MOST_CPUS = 1 << 16
 # Instructions with what called them.
@@ -209,9 +142,7 @@ class Samples:
     commands: dict[int, str] = field(default_factory=dict)
     unread: int = 0
     lost: int = 0
-    _file: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
     _held: list[Rows] = field(default_factory=list)
-    _room: int = _MOST_HELD
     _pending: list[tuple[object, ...]] = field(default_factory=list)
     _numbers: dict[Code, int] = field(default_factory=lambda: {Code(): 0})
 
@@ -256,29 +187,16 @@ class Samples:
     def add_rows(self, rows: Rows) -> None:
         """Add many samples at once, an array of ``SAMPLE``."""
         self._flush()
-        self._keep(rows)
+        self._held.append(rows)
 
     def batches(self) -> Iterator[Rows]:
         """All samples, some at a time; may be asked for again."""
         self._flush()
         yield from self._held
-        self._file.seek(0)
-        while data := self._file.read(_BATCH * SAMPLE.itemsize):
-            yield np.frombuffer(data, SAMPLE)
-        self._file.seek(0, 2)
-
-    def _keep(self, rows: Rows) -> None:
-        """In memory as long as there are few."""
-        if self._room > len(rows):
-            self._held.append(rows)
-            self._room -= len(rows)
-        else:
-            self._room = 0
-            self._file.write(rows.tobytes())
 
     def _flush(self) -> None:
         if self._pending:
-            self._keep(np.array(self._pending, SAMPLE))
+            self._held.append(np.array(self._pending, SAMPLE))
             self._pending.clear()
 
 
@@ -348,6 +266,3 @@ class DataSources:
     def column(self, name: str) -> Numbers:
         """A count of ``DataSource`` by number."""
         return np.array([getattr(one, name) for one in self._decoded], np.int64)
-
-    def __len__(self) -> int:
-        return len(self._decoded)

@@ -3,17 +3,14 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections import deque
 from collections.abc import Iterator
-from itertools import islice, pairwise
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES
 from linesmith.plugins.profiles import columns as c
-from linesmith.plugins.profiles.columns import BEHIND_BLANK, TextCursor, TextLine, Token, WordKind
+from linesmith.plugins.profiles.columns import BEHIND_BLANK, TextCursor, Token, WordKind
 from linesmith.plugins.profiles.draft import (
-    Callers,
     Headed,
     LineHead,
     Piece,
@@ -25,17 +22,10 @@ from linesmith.plugins.profiles.draft import (
     Unread,
 )
 from linesmith.plugins.profiles.rows import ReportRow, read_row, share_run
-from linesmith.plugins.text import UNPRINTABLE
 
 _MOST_GRAPH_WORDS = 512
 _MOST_GRAPH_LINE = 24
-_MOST_CALLERS = 127  # perf's default of kernel.perf_event_max_stack
-# Branches, and the share, count or period of one: |--12.50%--, --7--.
-_BRANCH = re.compile(r"[|-]*(?:\d{1,20}(?:\.\d{1,2}%)?-+)?")
-_FUNCTION = re.compile(r"[A-Za-z_.$~][\w.$:~<>,()*&@\[\]/-]{0,200}$")
-_SHARED_BRANCH = re.compile(r"[|-]*(\d{1,20}(?:\.\d{1,2})?%?)-")
 _ON_GRAPH_LINE = frozenset((WordKind.GRAPH, WordKind.WORD, WordKind.INTEGER, WordKind.HEX))
-_OPENING, _CLOSING = re.compile(r"[<(\[{]"), re.compile(r"[>)\]}]")
 _MOST_CELLS = 24
 _TOTALS = range(3, 8)
 _SURE_TOTALS = 4  # perf prints no fewer; authors who cut columns do
@@ -88,6 +78,10 @@ class Scanner:
                 self._cursor.skip(1)
                 yield from self._finished_prose()
                 continue
+            # In text without line ends there is no graph.
+            if token.kind is WordKind.GRAPH and token.gap < 0 and self._below_row:
+                self._cursor.skip(graph_words(self._cursor))
+                continue
             found = self._data(token) or self._names()
             if found is None:
                 yield from self._prose(token)
@@ -95,18 +89,16 @@ class Scanner:
             piece, words = found
             self._cursor.skip(words)
             yield from self._finished_prose()
-            self._below_row = isinstance(piece, (ReportRow, Callers))
+            self._below_row = isinstance(piece, ReportRow)
             self._behind_rule = False
             self._recent.clear()
             yield piece
         yield from self._finished_prose()
 
     def _data(self, token: Token) -> Found | None:
-        """A row, a table row, a line's head or a call graph."""
+        """A row, a table row or a line's head."""
         if token.kind is WordKind.PERCENT:
             return self._row()
-        if token.kind is WordKind.GRAPH and self._below_row:
-            return read_callers(self._cursor)
         if token.kind is not WordKind.INTEGER and token.text != "Cacheline":
             return None
         return read_table_row(self._cursor) or read_line_head(self._cursor, self._behind_rule)
@@ -233,27 +225,12 @@ def read_line_head(cursor: TextCursor, behind_rule: bool) -> Found | None:
     return LineHead(address, counts, cursor.peek().line, shares), words
 
 
-def read_callers(cursor: TextCursor) -> Found | None:
-    """The functions of the call graph at the cursor (``perf c2c report -g``) up to its second branch, innermost first.
-
-    A line of a graph holds one function behind its branches, and what perf adds to it: ``(inlined)``, a source line.
-    The graph ends with a blank line. In text without line ends it is none.
-    """
-    if cursor.peek().kind is not WordKind.GRAPH or cursor.peek().gap >= 0:
-        return None
-    names: list[str] = []
-    branches: list[str] = []
+def graph_words(cursor: TextCursor) -> int:
+    """Words of the call graph at the cursor (``perf c2c report -g``), which ends with a blank line."""
     at = 0
     while at < _MOST_GRAPH_WORDS and (words := _graph_line(cursor, at)):
-        line = [cursor.peek(at + ahead) for ahead in range(words)]
-        name = _caller(line)
-        branches += [branch[1] for token in line if (branch := _SHARED_BRANCH.match(token.text))]
-        if len(branches) < 2 and _FUNCTION.match(name.replace(" ", "")) and len(names) < _MOST_CALLERS:
-            names.append(name)
         at += words
-    # Counts (``--12--``) say nothing of the whole.
-    share = float(branches[0][:-1]) if branches and branches[0].endswith("%") else 0.0 if branches else 100.0
-    return Callers(tuple(names), share), max(at, 1)
+    return max(at, 1)
 
 
 def _graph_line(cursor: TextCursor, at: int) -> int:
@@ -269,90 +246,3 @@ def _graph_line(cursor: TextCursor, at: int) -> int:
     ):
         words += 1
     return words if cursor.peek(at + words).gap < 0 else 0
-
-
-def _caller(line: list[Token]) -> str:
-    """The function on a line of a graph: the first word behind the branches, and more while its brackets are open."""
-    first = next((at for at, token in enumerate(line) if _BRANCH.sub("", token.text, count=1)), len(line))
-    if first == len(line):
-        return ""
-    name = _BRANCH.sub("", line[first].text, count=1)
-    for token in line[first + 1 :]:
-        if len(_OPENING.findall(name)) <= len(_CLOSING.findall(name)):
-            break
-        name += " " + token.text
-    return name
-
-
-# Takes off what mails, archives and terminals put around a report, and remembers the original line numbers.
-
-_LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|\Z)")
-_QUOTE = re.compile(r"\s{0,4}(?:>[ \t]?){1,20}")
-# Sequences that colour or move (ECMA-48: CSI, in seven bits or eight; OSC, which ends with BEL or ST).
-_ESCAPE = re.compile(r"(?:\x1b\[|\x9b)[0-9;:?<=>]{0,32}[ -/]{0,4}[@-~]|\x1b\][^\x07\x1b]{0,256}(?:\x07|\x1b\\)?")
-_INVISIBLE = re.compile("[\ufeff\u200b-\u200f\u2060\u00ad]")
-# What cannot be printed, and the box drawing, blocks and shapes of a copied terminal window. Blanks of all kinds stay.
-_DRAWN = re.compile("(?![\t\v\f\u0085\u2028\u2029])[" + UNPRINTABLE + "\u2500-\u25ff]")
-_QP_EVIDENCE = re.compile(r"=(?:3D|20|09|C2=A0|E2=80)")
-_QP_BYTES = re.compile(r"(?:=[0-9A-F]{2})+")
-_ENTITY = re.compile(r"&(?:gt|lt|nbsp|amp|quot|#\d{2,6}|#x[0-9a-fA-F]{2,6});")
-_NUMBERED = re.compile(r"\s{0,8}(\d{1,7})(?:\t|[:|] ?| {2})")
-
-
-def unmail(text: str) -> Iterator[TextLine]:
-    """The lines of ``text`` without quoting, transfer encoding, entities, numbering and terminal codes."""
-    lines: Iterator[TextLine] = (TextLine(number, found[1]) for number, found in enumerate(_LINE.finditer(text), 1))
-    if _QP_EVIDENCE.search(text):
-        lines = _joined(lines)
-    if _ENTITY.search(text):
-        lines = (TextLine(line.number, html.unescape(line.text)) for line in lines)
-    return _unnumbered(TextLine(line.number, bare(line.text)) for line in lines)
-
-
-def bare(text: str) -> str:
-    """One line without control characters, drawings and quoting."""
-    if not (text.isascii() and text.isprintable()):
-        text = _DRAWN.sub(" ", _INVISIBLE.sub("", _ESCAPE.sub("", text)))
-    quote = _QUOTE.match(text)
-    return text[quote.end() :] if quote else text
-
-
-def _joined(lines: Iterator[TextLine]) -> Iterator[TextLine]:
-    """Quoted-printable decoded (RFC 2045, 6.7): soft breaks joined, ``=XX`` turned back into characters."""
-    parts: list[str] = []
-    first = 0
-    for number, text in lines:
-        first = first if parts else number
-        # A line of many equal signs is a banner.
-        soft = text.endswith("=") and (bool(text.strip("= \t>")) or text.count("=") == 1)
-        parts.append(text[:-1] if soft else text)
-        if not soft:
-            yield TextLine(first, _QP_BYTES.sub(_unquoted, "".join(parts)))
-            parts.clear()
-    if parts:
-        yield TextLine(first, _QP_BYTES.sub(_unquoted, "".join(parts)))
-
-
-def _unquoted(found: re.Match[str]) -> str:
-    return bytes.fromhex(found.group().replace("=", "")).decode("utf-8", "replace")
-
-
-def _unnumbered(lines: Iterator[TextLine]) -> Iterator[TextLine]:
-    """Without the numbers of ``cat -n`` (or of an editor), when the lines of the beginning count up."""
-    head = list(islice(lines, 400))
-    numbered = _counts_up([line.text for line in head if line.text.strip()])
-    for part in (head, lines):
-        for line in part:
-            found = _NUMBERED.match(line.text) if numbered else None
-            yield TextLine(line.number, line.text[found.end() :]) if found else line
-
-
-def _counts_up(texts: list[str]) -> bool:
-    """Whether most lines begin with their number; rows of the line table (``0  0x...``) count up as well."""
-    found = [match for text in texts if (match := _NUMBERED.match(text))]
-    rows = sum(1 for match in found if match.string[match.end() :].lstrip().startswith("0x"))
-    if len(found) < 5 or len(found) * 10 < len(texts) * 6 or rows * 2 > len(found):
-        return False
-    numbers = [int(match.group(1)) for match in found]
-    steps = sum(1 for first, second in pairwise(numbers) if second - first == 1)
-    return steps * 10 >= len(numbers) * 8

@@ -10,12 +10,11 @@ from pathlib import Path
 
 from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import MOST_CALLERS, Profile, Remark, Sampling
-from linesmith.plugins.profiles.formats import PLAIN_SAMPLE
+from linesmith.plugins.profiles.formats import PLAIN_SAMPLE, bare
 from linesmith.plugins.profiles.sample_profile import SymbolStarts, profile_of_samples
 from linesmith.plugins.profiles.samples import Code, Samples, cpus_of, mode_of
-from linesmith.plugins.profiles.scan import bare, unmail
 from linesmith.plugins.profiles.script_line import CodePlace, ScriptSample, read_place, read_sample
-from linesmith.plugins.text import WIDE_MARKS, decode, read_text
+from linesmith.plugins.text import SCRIPT, decode
 
 _FIELD = re.compile(r"#\s{0,8}([a-z][a-z0-9 ]{1,30}?)\s*:\s*(\S.{0,2000})$")
 _NODE = re.compile(r"#\s{0,8}node(\d{1,4}) cpu list\s*:\s*([\d,-]{1,4000})\s*$", re.ASCII)
@@ -23,8 +22,6 @@ _LONGEST = 500
 
 _KEPT_FIELDS = frozenset(("os release", "arch", "nrcpus avail", "cmdline"))
 
-# Up to here a text is read whole, because transfer encodings are told from all of it.
-_MOST_MAIL_BYTES = 8 << 20
 _LONGEST_LINE = 16 << 10
 _HEAD_BYTES = 64 << 10
 
@@ -32,7 +29,7 @@ _CALL = re.compile(r"(?:\s+([0-9a-f]{1,16})\s+(\S.{0,2000})|\t\s*([0-9a-f]{1,16}
 _LOST = re.compile(r"PERF_RECORD_LOST(?:_SAMPLES)? lost (\d{1,15})", re.ASCII)
 _MOST_EVENTS = 64
 _MOST_CALLERS = 127
-_ADVICE = "give the perf.data itself, or the text of `perf script -F +pid,+addr,+data_src,+weight`"
+_ADVICE = f"give the perf.data itself, or the text of {SCRIPT}"
 
 
 def read_script(path: Path, source: str) -> tuple[Profile, ...]:
@@ -48,35 +45,15 @@ def read_script(path: Path, source: str) -> tuple[Profile, ...]:
 
 
 def _clean_lines(path: Path, source: str) -> Iterator[str]:
-    """Every line without its end; one that is longer than any that perf prints is cut.
-
-    Raises ``ProfileError`` when the file cannot be read or is no text.
-    """
-    try:
-        size = path.stat().st_size
-        if size <= _MOST_MAIL_BYTES:
-            yield from (line.text[:_LONGEST_LINE] for line in unmail(read_text(path, source)))
-            return
-        with path.open("rb") as file:
-            head = file.read(_HEAD_BYTES)
-            decode(head, source)
-            if head.startswith(WIDE_MARKS):
-                raise ProfileError(f"{source} is too large for UTF-16; convert it with `iconv -t UTF-8`")
-            file.seek(0)
-            yield from _streamed(iter(lambda: file.readline(_LONGEST_LINE), b""))
-    except OSError as error:
-        raise ProfileError(f"cannot read the profile {source}: {error.strerror or error}") from error
-
-
-def _streamed(lines: Iterator[bytes]) -> Iterator[str]:
-    """Decoded lines; the parts behind the first of an overlong one are dropped."""
-    inside = False
-    for line in lines:
-        ended = line.endswith(b"\n")
-        if not inside:
-            text = line.decode("utf-8", "replace").rstrip("\r\n")
-            yield text if text.isascii() and text.isprintable() else bare(text)
-        inside = not ended
+    """Every line without its end; of one that is longer than any that perf prints the beginning."""
+    with path.open("rb") as file:
+        decode(file.read(_HEAD_BYTES), source)
+        file.seek(0)
+        inside = False
+        while line := file.readline(_LONGEST_LINE):
+            if not inside:
+                yield bare(line.decode("utf-8", "replace").rstrip("\r\n"))
+            inside = not line.endswith(b"\n")
 
 
 def _lacking(text: _ScriptText) -> str:

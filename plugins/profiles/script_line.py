@@ -11,13 +11,11 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from linesmith.plugins.profiles.samples import OPERATIONS, source_of
-
 _MARK = "|OP "
 # perf cuts all of it at 100 characters, most often in the last field.
 _BARS = re.compile(
-    r"\|OP (?P<op>N/A|LOAD|STORE|PFETCH|EXEC|No)\|LVL (?P<lvl>[^|]*)\|SNP (?P<snp>[^|]*)\|TLB [^|]*"
-    r"\|LCK (?P<lck>N/A|Yes|No)(?:\|B?L?K?(?:\s+[NDA][a-zA-Z/]{0,3})?(?:\s+A[dr]{0,3})?)?(?:\|[A-Z]{3} \S+)*"
+    r"\|OP [^|]*\|LVL [^|]*\|SNP [^|]*\|TLB [^|]*\|LCK (?:N/A|Yes|No)"
+    r"(?:\|B?L?K?(?:\s+[NDA][a-zA-Z/]{0,3})?(?:\s+A[dr]{0,3})?)?(?:\|[A-Z]{3} \S+)*"
 )
 _CUT_BARS = re.compile(r"(?:\|[A-Z]{2,3} [^|]*)+")
 _NUMBER = re.compile(r"\d+$|[0-9a-f]{4,}$", re.ASCII)
@@ -35,7 +33,6 @@ _COLUMNS = re.compile(
 )
 _OBJECT_BEGINS, _OBJECT_ENDS = re.compile(r"(?:^|\s)\((?=[/\[])"), re.compile(r"\)(?=\s|$)")
 _OFFSET = re.compile(r"\+0x([0-9a-f]{1,16})$")
-_LARGEST_SOURCE = 1 << 50
 _LONGEST_ID = 7
 _LONGEST_EVENT_WORDS = 4
 
@@ -75,33 +72,16 @@ class ScriptSample(NamedTuple):
 
 
 def read_sample(line: str) -> ScriptSample | None:
-    """The sample on ``line``, or ``None`` when it has no data source."""
+    """The sample on ``line``, or ``None`` when it has no data source: a number in front of its words."""
     at = line.find(_MARK)
-    if at < 0:
+    words = line[: max(at, 0)].split()
+    if not words or not _HEX.match(words[-1]):
         return None
-    bars = _BARS.match(line, at)
-    words = line[:at].split()
-    source = _source(words, bars, line, at)
+    source = int(words.pop(), 16)
     address = _address(words)
-    end = bars.end() if bars else _behind_cut_bars(line, at)
-    weight, place = _columns(line[end:])
+    bars = _BARS.match(line, at)
+    weight, place = _columns(line[bars.end() if bars else _behind_cut_bars(line, at) :])
     return ScriptSample(_task(words), address, source, weight, place)
-
-
-def _source(words: list[str], bars: re.Match[str] | None, line: str, at: int) -> int:
-    """The number in front of the words, which is taken from ``words``; without one what the words mean.
-
-    A number whose operation is another one, or that is too large, is the address.
-    """
-    if words and _HEX.match(words[-1]):
-        number = int(words[-1], 16)
-        operation = OPERATIONS.get(bars["op"], 0) if bars else 0
-        if number < _LARGEST_SOURCE and (not operation or number & operation):
-            words.pop()
-            return number
-    if bars is None:
-        return source_of(line[at:].split("|", 6))
-    return source_of([f"OP {bars['op']}", f"LVL {bars['lvl']}", f"SNP {bars['snp']}", f"LCK {bars['lck']}"])
 
 
 def _address(words: list[str]) -> int | None:

@@ -9,12 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linesmith.analyzer.base.elf import Segment
-from linesmith.analyzer.base.errors import ElfError
+from linesmith.analyzer.base.errors import ElfError, NotRecorded
 from linesmith.plugins.machines.elf_image import SymbolTable, code_symbols, kallsyms_symbols, read_elf
 from linesmith.plugins.machines.user import MappedRange
 from linesmith.plugins.recording.profile import CodeName
 
 _KERNEL_HALF = 1 << 63
+
+
+def address_of(function: str, symbols: SymbolTable, file: Path) -> str:
+    """The address of a function of ``file``, hexadecimal as QEMU's plugin takes it; raises ``NotRecorded``."""
+    address = symbols.address_of(function)
+    if address is None:
+        raise NotRecorded(f"{file} has no function {function}; name one that `nm` lists")
+    return f"{address:x}"
 
 
 @dataclass(frozen=True, slots=True)

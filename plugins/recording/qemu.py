@@ -25,7 +25,7 @@ from linesmith.plugins.machines.system import (
     run,
 )
 from linesmith.plugins.machines.user import RECORDING, Border, escaped, marker_program, plugin_argument, plugin_file
-from linesmith.plugins.recording.names import of_kallsyms, of_vmlinux
+from linesmith.plugins.recording.names import address_of, of_kallsyms, of_vmlinux
 from linesmith.plugins.recording.profile import to_profile
 from linesmith.plugins.recording.text import circumstances, read_recording
 
@@ -52,8 +52,8 @@ class QemuRecorder:
 
     def commands(self, order: Order) -> tuple[str, ...]:
         """The commands that ``record`` would run."""
-        guest, image = _guest(order), read_kernel(_guest(order).kernel)
-        return (shlex.join(_command(order, guest, image, _QMP_SHOWN)),)
+        guest = _guest(order)
+        return (shlex.join(_command(order, guest, read_kernel(guest.kernel), _QMP_SHOWN)),)
 
     def planned(self, order: Order, machine: str) -> tuple[str, ...]:
         """The command for a kernel that is yet to be built."""
@@ -110,10 +110,7 @@ def _command(order: Order, guest: Guest, image: KernelImage, qmp: int) -> tuple[
 def _address(function: str, guest: Guest) -> str:
     if guest.vmlinux is None:
         raise NotRecorded(f"finding {function} needs --vmlinux; give the vmlinux of the kernel")
-    address = SymbolTable(code_symbols(guest.vmlinux)).address_of(function)
-    if address is None:
-        raise NotRecorded(f"{guest.vmlinux} has no function {function}; name one of /proc/kallsyms")
-    return f"{address:x}"
+    return address_of(function, SymbolTable(code_symbols(guest.vmlinux)), guest.vmlinux)
 
 
 def _write_initramfs(order: Order, guest: Guest, image: KernelImage, scratch: Path) -> None:

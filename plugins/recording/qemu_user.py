@@ -8,12 +8,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from linesmith.analyzer.base.errors import GuestFailed, LinesmithError, NotRecorded
+from linesmith.analyzer.base.errors import GuestFailed, LinesmithError
 from linesmith.analyzer.model import Emulation, Order, Profile, Recorded
 from linesmith.plugins.machines import user
 from linesmith.plugins.machines.elf_image import ElfImage, SymbolTable, code_symbols
 from linesmith.plugins.machines.user import RECORDING, escaped, plugin_argument, plugin_file
-from linesmith.plugins.recording.names import ProgramNames
+from linesmith.plugins.recording.names import ProgramNames, address_of
 from linesmith.plugins.recording.profile import to_profile
 from linesmith.plugins.recording.text import RecordingText, circumstances, read_recording
 
@@ -77,15 +77,8 @@ def _region(emulation: Emulation, program: ElfImage, scratch: Path) -> dict[str,
         return {"region": "all"}
     moved = user.probe_load_address(user.emulator(program.machine), program, scratch) - program.base
     table = SymbolTable(code_symbols(program.path, moved))
-    region = {"region": "symbol", "start": _address(table, emulation.first, program)}
-    return region | ({"stop": _address(table, emulation.last, program)} if emulation.last else {})
-
-
-def _address(table: SymbolTable, function: str, program: ElfImage) -> str:
-    address = table.address_of(function)
-    if address is None:
-        raise NotRecorded(f"{program.path} has no function {function}; name one that `nm` lists")
-    return f"{address:x}"
+    region = {"region": "symbol", "start": address_of(emulation.first, table, program.path)}
+    return region | ({"stop": address_of(emulation.last, table, program.path)} if emulation.last else {})
 
 
 def _profile(order: Order, program: ElfImage, ran: user.Ran, text: RecordingText) -> Profile:

@@ -50,17 +50,16 @@ class DrgnMemory:
             ) from error
 
 
-class _SnapshotDocument(msgspec.Struct, forbid_unknown_fields=True):
-    """The file: its version, then the snapshot as the model has it."""
-
-    version: int = msgspec.field(name="linesmith-snapshot")
-    snapshot: Snapshot
-
-
 class _SnapshotHead(msgspec.Struct):
     """What a file of any version has."""
 
     version: int = msgspec.field(name="linesmith-snapshot")
+
+
+class _SnapshotDocument(_SnapshotHead, forbid_unknown_fields=True):
+    """The file: its version, then the snapshot as the model has it."""
+
+    snapshot: Snapshot
 
 
 def encode(snapshot: Snapshot) -> bytes:
@@ -77,10 +76,6 @@ def read_snapshot(path: Path) -> Snapshot:
         raise SnapshotError(f"cannot read the snapshot {path}: {error.strerror}; name another file") from error
     if len(data) > _MOST_BYTES:
         raise SnapshotError(f"{path} is too large for a snapshot; give a file written by `linesmith snapshot`")
-    return _decoded(data, path)
-
-
-def _decoded(data: bytes, path: Path) -> Snapshot:
     try:
         version = msgspec.json.decode(data, type=_SnapshotHead).version
         if version != VERSION:

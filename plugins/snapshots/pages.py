@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from enum import Enum, auto
 from functools import lru_cache
 
 import drgn
@@ -75,26 +74,15 @@ class Slabs:
         )
 
 
-class PageKind(Enum):
-    """Who holds a page."""
-
-    SLAB = auto()
-    FREE = auto()
-    TABLE = auto()
-    BOOT = auto()
-    ANONYMOUS = auto()
-    CACHE = auto()
-    OTHER = auto()
-
-
-_OBJECT_KINDS = {
-    PageKind.FREE: (ObjectKind.PAGES, "free page"),
-    PageKind.TABLE: (ObjectKind.PAGE_TABLE, "page table"),
-    PageKind.BOOT: (ObjectKind.BOOT, "boot memory"),
-    PageKind.ANONYMOUS: (ObjectKind.PAGES, "anonymous memory"),
-    PageKind.CACHE: (ObjectKind.PAGE_CACHE, "page cache"),
-    PageKind.OTHER: (ObjectKind.PAGES, "pages"),
-}
+# Who holds a page, and what it is called.
+PageKind = tuple[ObjectKind, str]
+SLAB_PAGE: PageKind = (ObjectKind.SLAB, "slab")
+FREE_PAGE: PageKind = (ObjectKind.PAGES, "free page")
+PAGE_TABLE: PageKind = (ObjectKind.PAGE_TABLE, "page table")
+BOOT_PAGE: PageKind = (ObjectKind.BOOT, "boot memory")
+ANONYMOUS_PAGE: PageKind = (ObjectKind.PAGES, "anonymous memory")
+CACHE_PAGE: PageKind = (ObjectKind.PAGE_CACHE, "page cache")
+OTHER_PAGE: PageKind = (ObjectKind.PAGES, "pages")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,16 +125,16 @@ class PageTypes:
 
     def kind(self, page: PageWords) -> PageKind:
         """The kind of a page that is the first of its allocation."""
-        for name, kind in (("slab", PageKind.SLAB), ("buddy", PageKind.FREE), ("table", PageKind.TABLE)):
+        for name, kind in (("slab", SLAB_PAGE), ("buddy", FREE_PAGE), ("table", PAGE_TABLE)):
             if self._has_flag(page, name) or self._is_type(page.page_type, name):
                 return kind
         if self._has_flag(page, "reserved"):
-            return PageKind.BOOT
+            return BOOT_PAGE
         if page.references == 0:
-            return PageKind.FREE
+            return FREE_PAGE
         if page.mapping:
-            return PageKind.ANONYMOUS if page.mapping & _MAPPED_ANONYMOUS else PageKind.CACHE
-        return PageKind.OTHER
+            return ANONYMOUS_PAGE if page.mapping & _MAPPED_ANONYMOUS else CACHE_PAGE
+        return OTHER_PAGE
 
     def slabs(self, frames: bytes, layout: FrameLayout) -> list[int]:
         """Indexes of the first pages of slabs in an array of ``struct page``."""
@@ -200,19 +188,18 @@ class DirectMap:
             return None
         kind, head = page
         start = self._start_of(head.value_())
-        if kind == PageKind.SLAB:
+        if kind == SLAB_PAGE:
             return self._slabs.area(head.value_(), start)
         # Parts of the image that only the start needed were given back and may be anything.
-        if kind == PageKind.BOOT and self._image and address in self._image[0]:
+        if kind == BOOT_PAGE and self._image and address in self._image[0]:
             return self._variables.alias(address, address + self._image[1])
-        object_kind, name = _OBJECT_KINDS[kind]
         size = page_size(head).value_()
-        return ObjectArea(object_kind, name, start, size, size)
+        return ObjectArea(*kind, start, size, size)
 
     def is_boot_memory(self, address: int) -> bool:
         """Whether the page at ``address`` was never given to the page allocator."""
         page = self._page_of(address)
-        return page is not None and page[0] == PageKind.BOOT
+        return page is not None and page[0] == BOOT_PAGE
 
     def frame(self, address: int) -> ObjectArea | None:
         """The array of ``struct page``, when ``address`` lies within it."""

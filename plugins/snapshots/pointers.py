@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache as cached
-from typing import Protocol
 
 import drgn
 
@@ -24,19 +23,10 @@ RecordSize = Callable[[str], int | None]
 
 # Names that no pattern leads to their record.
 _RECORDS = {
-    "Acpi-Namespace": ("acpi_namespace_node",),
-    "Acpi-Operand": ("acpi_operand_object",),
-    "Acpi-Parse": ("acpi_parse_object",),
-    "Acpi-ParseExt": ("acpi_parse_object",),
-    "Acpi-State": ("acpi_generic_state",),
     "bdev_cache": ("bdev_inode",),
-    "blkdev_ioc": ("io_context",),
     "cred_jar": ("cred",),
-    "dio": ("dio",),
-    "ep_head": ("epitems_head",),
     "eventpoll_epi": ("epitem",),
     "eventpoll_pwq": ("eppoll_entry",),
-    "fasync_cache": ("fasync_struct",),
     "file_lock_ctx": ("file_lock_context",),
     "filp": ("file",),
     "fib6_nodes": ("fib6_info",),
@@ -44,30 +34,18 @@ _RECORDS = {
     "ip_dst_cache": ("rtable",),
     "ip6_dst_cache": ("rt6_info",),
     "ip_fib_alias": ("fib_alias",),
-    "ip_fib_trie": ("key_vector", "tnode"),
-    "ip4-frags": ("ipq",),
-    "ip6-frags": ("frag_queue",),
     "key_jar": ("key",),
-    "lsm_file_cache": (),
-    "lsm_inode_cache": (),
     "mnt_cache": ("mount",),
     "net_namespace": ("net",),
     "numa_policy": ("mempolicy",),
-    "pde_opener": ("pde_opener",),
     "posix_timers_cache": ("k_itimer",),
     "radix_tree_node": ("xa_node", "radix_tree_node"),
-    "request_queue_srcu": ("request_queue",),
-    "shared_policy_node": ("sp_node",),
     "skbuff_ext_cache": ("skb_ext",),
     "skbuff_fclone_cache": ("sk_buff_fclones",),
     "skbuff_head_cache": ("sk_buff",),
     "sock_inode_cache": ("socket_alloc",),
-    "taskstats": ("taskstats",),
     "uid_cache": ("user_struct",),
-    "UNIX": ("unix_sock",),
     "UNIX-STREAM": ("unix_sock",),
-    "MPTCP": ("mptcp_sock",),
-    "vmap_area": ("vmap_area",),
     "xfrm_dst_cache": ("xfrm_dst",),
     "fscrypt_info": ("fscrypt_info", "fscrypt_inode_info"),
 }
@@ -144,16 +122,6 @@ class TypedMemory:
     declared: Declared
 
 
-class Records(Protocol):
-    """What the records of a kernel say about the memory that they take."""
-
-    def size(self, record: str, /) -> int | None:
-        """Bytes of the record; none when the kernel has no such record."""
-
-    def grows(self, record: str, /) -> bool:
-        """Whether the record ends in a flexible array."""
-
-
 def words_where(source: TypedMemory, wanted: Callable[[int], bool]) -> Iterator[tuple[int, int]]:
     """Address and value of every word (8 bytes, little-endian) of ``source`` whose value is ``wanted``."""
     words = memoryview(source.content)[: len(source.content) & -WORD_BYTES].cast("Q")
@@ -172,7 +140,7 @@ def votes_for(targets: Iterable[int], sources: Iterable[TypedMemory]) -> dict[in
     return votes
 
 
-def likely_records(votes: Counter[str], object_bytes: int, records: Records) -> tuple[str, ...]:
+def likely_records(votes: Counter[str], object_bytes: int, records: KernelRecords) -> tuple[str, ...]:
     """Records of ``votes`` that fill the object, most voted first.
 
     Smaller ones are rather its first member (a list node, a lock): the allocator would have served a record of up to

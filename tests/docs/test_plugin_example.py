@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from demo.example import unpacked
 from docs.test_readme import check, shown_commands
+from profiles.conformance import Example, breaches
 
-from linesmith.plugins.conformance import Example, breaches
 from linesmith.plugins.registry import profile_sources
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "plugins.md"
@@ -48,7 +48,7 @@ def test_the_example_conforms(package: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.syspath_prepend(str(package))
     importlib.invalidate_caches()
     source = next(one for one in profile_sources() if one.name == "contention-log")
-    assert list(breaches(source, [Example(package / "spin.log")])) == []
+    assert list(breaches(source, Example(package / "spin.log"))) == []
 
 
 def test_the_commands_of_the_page_read_its_log(package: Path) -> None:

@@ -74,7 +74,7 @@ def usage_error(file: Path) -> str:
 
 
 def test_file_that_is_not_there_or_a_directory_or_a_fifo(tmp_path: Path) -> None:
-    expected = "linesmith layout: ELF: file 'FILE' does not exist; give an existing path"
+    expected = "linesmith layout: ELF: file 'FILE' does not exist; give another path"
     assert usage_error(tmp_path / "absent") == expected
     assert usage_error(tmp_path) == "linesmith layout: ELF: file 'FILE' is a directory; give the path of a file"
     os.mkfifo(tmp_path / "fifo")

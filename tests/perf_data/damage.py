@@ -47,7 +47,7 @@ def lying_records(whole: bytes) -> Damaged:
     for at in np.random.default_rng(1).choice(places, min(6, len(places)), replace=False).tolist():
         for value in (0, 1, 7, 8, 9, 16, 0xFFF8, 0xFFFF):
             yield f"record at {at} of {value} bytes", _with(whole, at + 6, "<H", value)
-        for kind in (0, 2, 9, 10, 64, 67, 71, 80, 81, 83, 255, 0xFFFFFFFF):
+        for kind in (0, 2, 9, 10, 64, 66, 67, 71, 80, 81, 83, 255, 0xFFFFFFFF):
             yield f"record at {at} of kind {kind}", _with(whole, at, "<I", kind)
         yield f"record at {at} full of ones", whole[: at + 8] + b"\xff" * 64 + whole[at + 72 :]
 

@@ -20,7 +20,6 @@ Feature = IntEnum(
     "NUMA_TOPOLOGY BRANCH_STACK PMUS",
     start=2,
 )
-COMPRESSED = 27
 
 
 @dataclass(frozen=True, slots=True)

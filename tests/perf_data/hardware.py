@@ -94,20 +94,7 @@ def _sources(loads: str, stores: str, table: str) -> dict[Served, int]:
     return found
 
 
-# Precise stores of Sandy Bridge know a second-level translation and atomic instructions, later ones neither.
 _INTEL_LOADS = "load hit tlb-hit tlb-L1 tlb-L2 blocked-na"  # block information is as before Sapphire Rapids
-_SANDY_BRIDGE = _sources(_INTEL_LOADS, "store snoop-na L1 tlb-L2 tlb-hit", """
-    L1 num-L1 snoop-none
-    L2 num-L2 snoop-none
-    L3 num-L3 snoop-none
-    L3 num-L3 hitm
-    cache-remote remote num-L3 hitm
-    cache-remote remote num-L3 snoop-hit
-    ram num-ram snoop-hit
-    ram-remote num-ram remote snoop-none snoop-miss
-    hit
-    miss
-""")  # fmt: skip
 _SKYLAKE = _sources(_INTEL_LOADS, "store snoop-na L1 lock-na tlb-na", """
     L1 num-L1 snoop-none
     L2 num-L2 snoop-none
@@ -132,18 +119,6 @@ _ALL_STORES = frozenset((Served.STORE_HIT, Served.STORE_MISS))
 _X86 = "x86_64"
 
 INTEL = Hardware("intel", _X86, "GenuineIntel,6,85,7", _LOADS, _STORES, _SKYLAKE, _LOCKED, untimed=_ALL_STORES)
-INTEL_OLD = Hardware(
-    "intel-old", _X86, "GenuineIntel,6,45,7", _LOADS, _STORES, _SANDY_BRIDGE, _LOCKED, untimed=_ALL_STORES
-)
-INTEL_HYBRID = Hardware(
-    "intel-hybrid",
-    _X86,
-    "GenuineIntel,6,151,2",
-    Event("cpu_core/mem-loads,ldlat=30/P", type=4, config=0x4_0000_01CD, config1=30, precise=3),
-    Event("cpu_core/mem-stores/P", type=4, config=0x4_0000_02CD, precise=3),
-    _SKYLAKE | _STORE_LATENCY,
-    _LOCKED,
-)
 # Sapphire Rapids samples loads only together with another event, which comes first.
 INTEL_AUX = Hardware(
     "intel-aux",
@@ -156,21 +131,9 @@ INTEL_AUX = Hardware(
     silent=(Event("cpu/mem-loads-aux/P", type=4, config=0x8203, precise=3),),
 )
 
-# Zen 4 as Linux 6.1 has it: the level field alone; as 6.12 has it: level number, remote and hops too.
+# Zen 4 as Linux 6.12 has it.
 _IBS = Event("ibs_op//", type=10, config=0, period=0x4000, precise=2)
 _IBS_ZEN4 = _sources("load tlb-L1 tlb-hit hit", "store tlb-L1 tlb-hit snoop-na", """
-    L1 snoop-na
-    L2 snoop-na
-    L3 snoop-na
-    L3 hitm
-    cache-remote-2 hitm
-    cache-remote-2 snoop-na
-    ram snoop-na
-    ram-remote snoop-na
-    L1 hit
-    lvl-na
-""")  # fmt: skip
-_IBS_ZEN4_NEW = _sources("load tlb-L1 tlb-hit hit", "store tlb-L1 tlb-hit snoop-na", """
     L1 num-L1 snoop-na
     L2 num-L2 snoop-na
     L3 num-L3 snoop-na
@@ -184,7 +147,6 @@ _IBS_ZEN4_NEW = _sources("load tlb-L1 tlb-hit hit", "store tlb-L1 tlb-hit snoop-
 """)  # fmt: skip
 _NO_MISS = _ALL_STORES | {Served.L1}  # IBS knows the latency of loads that miss L1
 AMD = Hardware("amd", _X86, "AuthenticAMD,25,17,1", _IBS, _IBS, _IBS_ZEN4, _LOCKED, _UNLOCKED, _NO_MISS)
-AMD_NEW = Hardware("amd-new", _X86, "AuthenticAMD,25,17,1", _IBS, _IBS, _IBS_ZEN4_NEW, _LOCKED, _UNLOCKED, _NO_MISS)
 
 # What perf makes of SPE records: an event "memory" for loads and stores, without HITM but with peers.
 _SPE = Event("memory", type=0, config=0, period=1, weight_struct=False)
@@ -223,6 +185,4 @@ POWER = Hardware(
     """),
 )  # fmt: skip
 
-ALL: Mapping[str, Hardware] = {
-    one.name: one for one in (INTEL, INTEL_OLD, INTEL_HYBRID, INTEL_AUX, AMD, AMD_NEW, ARM, POWER)
-}
+ALL: Mapping[str, Hardware] = {one.name: one for one in (INTEL, INTEL_AUX, AMD, ARM, POWER)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""perf.data files in each form that perf writes: a file, a pipe's stream, a file with compressed records.
+"""perf.data files as perf writes them, and what it writes into a pipe.
 
 Source: ``tools/perf/Documentation/perf.data-file-format.txt`` and ``tools/perf/util/header.c``.
 """
@@ -7,30 +7,21 @@ Source: ``tools/perf/Documentation/perf.data-file-format.txt`` and ``tools/perf/
 from __future__ import annotations
 
 import struct
+import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import IO
 
 import numpy as np
-import pyarrow as pa  # type: ignore[import-untyped]
 from perf_data.event import ATTRIBUTE_BYTES, Event
-from perf_data.features import COMPRESSED, Computer, described
+from perf_data.features import Computer, described
 from perf_data.records import Kind, record
 from perf_data.samples import SAMPLE, Chain, Samples, identifier, stream
 
 _MAGIC = b"PERFILE2"
 _HEADER_BYTES = 104
-_COMPRESSED_PIECE = 60_000
-
-
-class Form(StrEnum):
-    """How the records lie in the file."""
-
-    FILE = "file"
-    PIPE = "pipe"
-    COMPRESSED = "compressed"
+_PIECE = 5003
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,30 +43,57 @@ class Recording:
         return [[int(identifier(event, cpu)) for cpu in range(self.computer.cpus)] for event in range(len(self.events))]
 
 
-def write(path: Path, recording: Recording, form: Form = Form.FILE) -> None:
-    """Write the file; one that exists is replaced."""
-    with path.open("wb") as file:
-        if form is Form.PIPE:
-            _write_pipe(file, recording)
-        else:
-            _write_file(file, recording, form)
-
-
-def _write_file(file: IO[bytes], recording: Recording, form: Form) -> None:
+def write(path: Path, recording: Recording, packed: Kind | None = None) -> None:
+    """Write the file, its records compressed into those of kind ``packed``; one that exists is replaced."""
     ids = b"".join(struct.pack(f"<{len(own)}Q", *own) for own in recording.ids)
     attributes_at = _HEADER_BYTES + len(ids)
     data_at = attributes_at + len(recording.events) * (ATTRIBUTE_BYTES + 16)
     features = dict(described(recording.computer, recording.command, recording.events, recording.ids, recording.builds))
-    if form is Form.COMPRESSED:
-        features[COMPRESSED] = struct.pack("<IIIII", 1, 1, 1, 4, 512 * 1024)
-    file.write(bytes(data_at))
-    for piece in _records(recording, form):
-        file.write(piece)
-    data_end = file.tell()
-    _write_features(file, data_end, features)
-    file.seek(0)
-    file.write(_header(attributes_at, len(recording.events), data_at, data_end, features))
-    file.write(ids + _attributes(recording))
+    with path.open("wb") as file:
+        file.write(bytes(data_at))
+        file.writelines(_records(recording, packed))
+        data_end = file.tell()
+        _write_features(file, data_end, features)
+        file.seek(0)
+        file.write(_header(attributes_at, len(recording.events), data_at, data_end, features))
+        file.write(ids + _attributes(recording))
+
+
+def write_pipe(path: Path, recording: Recording, packed: Kind | None = None) -> None:
+    """Write what ``perf record -o -`` does: the header's parts are records too."""
+    with path.open("wb") as file:
+        file.write(_MAGIC + struct.pack("<Q", 16))
+        for event, own in zip(recording.events, recording.ids, strict=True):
+            file.write(record(Kind.HEADER_ATTR, 0, event.attribute() + struct.pack(f"<{len(own)}Q", *own)))
+        sections = described(recording.computer, recording.command, recording.events, recording.ids, b"")
+        for feature, body in filter(lambda section: section[1], sections.items()):
+            file.write(_odd_record(Kind.FEATURE, struct.pack("<Q", feature) + body))
+        file.write(recording.builds)
+        file.writelines(_records(recording, packed))
+
+
+def _records(recording: Recording, packed: Kind | None) -> Iterator[bytes]:
+    """The records in front of the samples, the samples, those behind them; only samples are compressed."""
+    yield recording.head
+    samples = stream(recording.samples, recording.events, recording.chains)
+    yield from _compressed(b"".join(samples), packed) if packed else samples
+    yield recording.tail
+
+
+def _compressed(plain: bytes, kind: Kind) -> Iterator[bytes]:
+    """Parts of one zstd stream; the records in them end anywhere."""
+    done = subprocess.run(("zstd", "-q", "-c"), input=plain, capture_output=True, check=True, timeout=300)
+    for begin in range(0, len(done.stdout), _PIECE):
+        part = done.stdout[begin : begin + _PIECE]
+        if kind is Kind.COMPRESSED:
+            yield _odd_record(kind, part)
+        else:
+            yield record(kind, 0, struct.pack("<Q", len(part)) + part)
+
+
+def _odd_record(kind: Kind, body: bytes) -> bytes:
+    """A record that perf makes itself and does not pad."""
+    return struct.pack("<IHH", kind, 0, 8 + len(body)) + body
 
 
 def _header(attributes_at: int, events: int, data_at: int, data_end: int, features: dict[int, bytes]) -> bytes:
@@ -101,39 +119,3 @@ def _write_features(file: IO[bytes], at: int, features: dict[int, bytes]) -> Non
         table += struct.pack("<QQ", begin + len(bodies), len(body))
         bodies += body
     file.write(table + bodies)
-
-
-def _records(recording: Recording, form: Form) -> Iterator[bytes]:
-    yield recording.head
-    pieces = stream(recording.samples, recording.events, recording.chains)
-    if form is Form.COMPRESSED:
-        yield from _packed(pieces)
-    else:
-        yield from pieces
-    yield recording.tail
-
-
-def _packed(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Compressed records; what they hold may end in the middle of one."""
-    for piece in pieces:
-        for begin in range(0, len(piece), _COMPRESSED_PIECE):
-            packed = compressed(piece[begin : begin + _COMPRESSED_PIECE])
-            yield struct.pack("<IHH", Kind.COMPRESSED, 0, 8 + len(packed)) + packed
-
-
-def compressed(raw: bytes) -> bytes:
-    """One frame of zstd."""
-    return bytes(pa.Codec("zstd", 1).compress(raw, asbytes=True))
-
-
-def _write_pipe(file: IO[bytes], recording: Recording) -> None:
-    """What ``perf record -o -`` writes: the header's parts are records too."""
-    file.write(_MAGIC + struct.pack("<Q", 16))
-    for event, own in zip(recording.events, recording.ids, strict=True):
-        file.write(record(Kind.HEADER_ATTR, 0, event.attribute() + struct.pack(f"<{len(own)}Q", *own)))
-    for feature, body in described(recording.computer, recording.command, recording.events, recording.ids, b"").items():
-        if body:
-            file.write(record(Kind.FEATURE, 0, struct.pack("<Q", feature) + body))
-    file.write(recording.builds)
-    for piece in _records(recording, Form.PIPE):
-        file.write(piece)

@@ -12,7 +12,7 @@ Kind = IntEnum(
     "Kind",
     {
         "MMAP": 1, "LOST": 2, "COMM": 3, "FORK": 7, "SAMPLE": 9, "MMAP2": 10, "LOST_SAMPLES": 13,
-        "HEADER_ATTR": 64, "BUILD_ID": 67, "FINISHED_ROUND": 68, "FEATURE": 80, "COMPRESSED": 81,
+        "HEADER_ATTR": 64, "BUILD_ID": 67, "FINISHED_ROUND": 68, "FEATURE": 80, "COMPRESSED": 81, "COMPRESSED2": 83,
     },
 )  # fmt: skip
 # Whose code ran (``PERF_RECORD_MISC_CPUMODE_MASK``).

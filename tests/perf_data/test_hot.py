@@ -10,19 +10,17 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from linesmith_command import command, linesmith
+from linesmith_command import linesmith
 from perf_data import program_scenario
 from perf_data.hand_made import with_more
 from perf_data.hardware import INTEL
-from perf_data.kernel import Kernel
 from perf_data.perfs import each_perf, needed, output
 from perf_data.program import Program
-from perf_data.recording import Form, write
-from perf_data.scenario import TruthRow
-from perf_data.write import kernel_recording, program_recording
+from perf_data.recording import write
+from perf_data.write import program_recording
 
 from linesmith.analyzer.base.errors import ProfileError
-from linesmith.plugins.profiles.formats import PerfData
+from linesmith.plugins.registry import read_profiles
 
 
 @pytest.fixture(scope="module")
@@ -58,65 +56,40 @@ def test_another_build_is_refused_with_what_to_say(other_build: Path, data: Path
     assert "add --assume-same-layout (match by address) or --by-symbol (match by name)" in done.stderr
 
 
-def test_by_symbol_perf_names_the_functions(other_build: Path, data: Path) -> None:
-    needed("perf")
+def test_by_symbol_a_file_without_names_is_refused(other_build: Path, data: Path) -> None:
     done = linesmith("hot", "--by-symbol", other_build, data)
-    assert done.returncode == 0, done.stderr
-    assert "counters" in done.stdout
-    assert "count_request" in done.stdout
-    assert "global per_thread" not in done.stdout
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "perf.data has no names of functions for --by-symbol; give the text of `perf script" in done.stderr
 
 
-def test_out_of_a_pipe(server: Path) -> None:
-    path = server.with_name("piped.data")
-    write(path, program_recording(Program(server), INTEL, 2000)[0], Form.PIPE)
-    done = command("hot", server, "-", "--full", stdin=path.read_bytes())
-    assert done.returncode == 0, done.stderr
-    assert b"2,000 samples in = 2,000 out" in done.stdout
-
-
-def named_as_meant(perf: str, rows: list[TruthRow], *words: str | Path) -> None:
-    """``perf script`` names the functions and addresses that were drawn."""
+@each_perf
+def test_perf_names_the_functions_and_addresses_that_were_drawn(perf: str, server: Path, tmp_path: Path) -> None:
+    recording, rows = program_recording(Program(server), INTEL, 3000)
+    write(tmp_path / "perf.data", recording)
     meant: Counter[tuple[str, str]] = Counter()
     for row in rows:
         meant[row.function, f"{row.address:x}"] += row.samples
-    text = output(perf, "script", "-F", "addr,ip,sym", *words)
+    text = output(perf, "script", "-F", "addr,ip,sym", "-i", tmp_path / "perf.data")
     assert Counter((words[2], words[0]) for words in map(str.split, text.splitlines()) if words) == meant
 
 
 @each_perf
-def test_perf_names_the_functions_of_the_program(perf: str, server: Path, tmp_path: Path) -> None:
-    recording, rows = program_recording(Program(server), INTEL, 3000)
-    write(tmp_path / "perf.data", recording)
-    named_as_meant(perf, rows, "-i", tmp_path / "perf.data")
-
-
-@each_perf
-@pytest.mark.real
-@pytest.mark.study
-def test_perf_names_the_functions_of_a_moved_kernel(perf: str, vmlinux: Path, tmp_path: Path) -> None:
-    kernel = Kernel(vmlinux, slide=0x2B60_0000)
-    recording, rows = kernel_recording(kernel, INTEL, 5000)
-    write(tmp_path / "perf.data", recording)
-    named_as_meant(perf, rows, "-k", vmlinux, "-i", tmp_path / "perf.data")
-    member = kernel.offset("ext4_inode_info", "vfs_inode.i_data.i_mmap_rwsem")
-    places = {row.address - member for row in rows if row.member == "vfs_inode.i_data.i_mmap_rwsem.count"}
-    assert {place % 64 for place in places} == set(range(0, 64, 8)), "inodes begin at every phase"
-
-
-@each_perf
-@pytest.mark.parametrize("options", ["", "-g", "-z", "-g -z", "-a"])
-@pytest.mark.parametrize("piped", [False, True], ids=["file", "pipe"])
-def test_what_perf_records_here_is_read(perf: str, options: str, piped: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", ["", "-g -a", "-z", "-z -o -"])
+def test_what_perf_records_here_is_read(perf: str, options: str, tmp_path: Path) -> None:
     """Of an event that every machine has; its samples are of no memory."""
-    path = tmp_path / "perf.data"
-    work = (sys.executable, "-c", "sum(number * number for number in range(2_000_000))")
-    words = ("record", "-q", "-d", "-e", "cpu-clock", *options.split(), "-o", "-" if piped else str(path))
-    done = subprocess.run([needed(perf), *words, "--", *work], capture_output=True, timeout=300, check=False)
-    if done.returncode:
-        pytest.skip(f"perf cannot record here: {done.stderr.decode(errors='replace').strip()[:200]}")
-    if piped:
-        path.write_bytes(done.stdout)
+    path = recorded_here(perf, tmp_path, options)
     samples = len(re.findall(r"^\s*cpu-clock\S*:", output(perf, "script", "-i", path, "-F", "event"), re.MULTILINE))
     with pytest.raises(ProfileError, match=rf"\(samples: {samples} no memory access[,)]"):
-        PerfData().read(path, "perf.data")
+        read_profiles(path)
+
+
+def recorded_here(perf: str, folder: Path, options: str) -> Path:
+    path = folder / "perf.data"
+    work = (sys.executable, "-c", "sum(number * number for number in range(500_000))")
+    words: tuple[str | Path, ...] = ("record", "-q", "-d", "-e", "cpu-clock", "-o", path, *options.split(), "--", *work)
+    done = subprocess.run([needed(perf), *words], capture_output=True, timeout=300, check=False)
+    if done.returncode:
+        pytest.skip(f"perf cannot record here: {done.stderr.decode(errors='replace').strip()[:200]}")
+    if not path.exists():
+        path.write_bytes(done.stdout)
+    return path

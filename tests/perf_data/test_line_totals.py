@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,9 +16,10 @@ from perf_data.event import EVERY_ODD_FIELD, ODD_FIELDS, Field
 from perf_data.hand_made import CYCLES, FIRST, GUESTS, LOST_RECORDS, LOST_SAMPLES, SECOND, recording, with_more
 from perf_data.hardware import ALL, ARM, INTEL, POWER, Hardware, Served
 from perf_data.perfs import Line, each_perf, needed, shared_lines
-from perf_data.recording import Form, Recording, write
-from perf_data.records import Mapping, Mode
+from perf_data.recording import Recording, write, write_pipe
+from perf_data.records import Kind, Mapping, Mode
 from perf_data.scenario import STORES, Drawn
+from profiles.conformance import Example, breaches
 
 from linesmith.analyzer.model import CacheLine, Profile, SampleOutcome
 from linesmith.plugins.profiles.formats import PerfData
@@ -30,8 +32,8 @@ _MOVED = 0x1_0000_0000
 Counts = Counter[tuple[int, int, int, bool]]
 
 
-def read(path: Path, what: Recording, form: Form = Form.FILE) -> Profile:
-    write(path, what, form)
+def read(path: Path, what: Recording) -> Profile:
+    write(path, what)
     (profile,) = PerfData().read(path, path.name)
     return profile
 
@@ -67,11 +69,10 @@ def expected(drawn: Drawn, address: int) -> Counts:
     return Counter((offset, code, cpu, served in STORES) for offset, code, cpu, served in drawn_on(drawn, address))
 
 
-@pytest.mark.parametrize("form", list(Form))
 @each_hardware
-def test_each_access_has_its_samples(machine: Hardware, form: Form, path: Path) -> None:
+def test_each_access_has_its_samples(machine: Hardware, path: Path) -> None:
     what, drawn = recording(machine)
-    lines = {line.address or 0: line for line in read(path, what, form).lines}
+    lines = {line.address or 0: line for line in read(path, what).lines}
     bytes_each = 128 if machine is POWER else 64
     assert set(lines) == {place // bytes_each * bytes_each for place in (FIRST, SECOND)}
     modified = {Served.MODIFIED_HERE, Served.MODIFIED_AWAY}
@@ -103,6 +104,21 @@ def test_every_sample_ends_in_one_outcome(path: Path) -> None:
     assert outcomes[SampleOutcome.NO_ADDRESS] + outcomes[SampleOutcome.NO_ACCESS] == nowhere + CYCLES
     assert outcomes[SampleOutcome.LOST] == LOST_RECORDS + LOST_SAMPLES
     assert sampling.samples == 2000 + CYCLES + GUESTS + LOST_RECORDS + LOST_SAMPLES
+
+
+@pytest.mark.parametrize(
+    ("written", "packed"),
+    [(write_pipe, None), (write, Kind.COMPRESSED), (write_pipe, Kind.COMPRESSED2)],
+    ids=["a pipe", "compressed", "a pipe of padded compressed records"],
+)
+def test_other_forms_are_read_as_the_file_is(
+    written: Callable[[Path, Recording, Kind | None], None], packed: Kind | None, path: Path
+) -> None:
+    what = with_more(recording(INTEL)[0])
+    plain = read(path, what)
+    written(path, what, packed)
+    assert PerfData().read(path, path.name) == (plain,)
+    assert list(breaches(PerfData(), Example(path))) == []
 
 
 def test_the_header_tells_the_machine_and_the_builds(path: Path) -> None:

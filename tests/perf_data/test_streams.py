@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Forms of a stream that the writer does not write: the other byte order, odd lengths, fields of any length."""
+"""Forms of a stream that the writer does not write: traces, damaged samples, fields of any length."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from perf_data.records import Kind
 
 from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import CallPath, Profile, SampleOutcome
+from linesmith.plugins.profiles.perf_data import source
 from linesmith.plugins.registry import read_profiles
 
 IP, TID, ADDR, READ, CALLCHAIN, CPU, RAW, STACK, WEIGHT, SOURCE = (
@@ -22,14 +23,13 @@ KERNEL, USER = (1 << 64) - 128, (1 << 64) - 512
 HITM = 0x2 | (0x2 | 0x40) << 5 | 0x10 << 19
 
 
-def file_of(order: str, fields: int, samples: list[bytes], read_format: int = 0, mode: int = 1) -> bytes:
+def file_of(fields: int, samples: list[bytes], read_format: int = 0, mode: int = 1) -> bytes:
     """A perf.data file with one event and kernel samples, each given without its header."""
-    attribute = struct.pack(f"{order}IIQQQQQ", 4, 64, 0x1CD, 1, fields, read_format, 0).ljust(64, b"\0")
-    records = b"".join(struct.pack(f"{order}IHH", Kind.SAMPLE, mode, 8 + len(one)) + one for one in samples)
+    attribute = struct.pack("<IIQQQQQ", 4, 64, 0x1CD, 1, fields, read_format, 0).ljust(64, b"\0")
+    records = b"".join(struct.pack("<IHH", Kind.SAMPLE, mode, 8 + len(one)) + one for one in samples)
     begin = 104 + 80
     sections = (104, 80, begin, len(records), 0, 0)
-    magic = b"PERFILE2" if order == "<" else b"2ELIFREP"
-    header = magic + struct.pack(f"{order}8Q", 104, 80, *sections) + bytes(32)
+    header = b"PERFILE2" + struct.pack("<8Q", 104, 80, *sections) + bytes(32)
     return header + attribute + bytes(16) + records
 
 
@@ -40,13 +40,10 @@ def read(data: bytes, folder: Path) -> Profile:
     return profile
 
 
-@pytest.mark.parametrize("order", ["<", ">"])
-def test_both_byte_orders(order: str, tmp_path: Path) -> None:
+def test_latencies_are_of_the_samples_that_have_one(tmp_path: Path) -> None:
     """The last of four samples has no latency, which is not one of 0 cycles."""
-    samples = [
-        struct.pack(f"{order}QIIQIIQQ", CODE, 7, 8, LINE + 8, 3, 0, cycles, HITM) for cycles in (250, 250, 250, 0)
-    ]
-    profile = read(file_of(order, IP | TID | ADDR | CPU | WEIGHT | SOURCE, samples), tmp_path)
+    samples = [struct.pack("<QIIQIIQQ", CODE, 7, 8, LINE + 8, 3, 0, cycles, HITM) for cycles in (250, 250, 250, 0)]
+    profile = read(file_of(IP | TID | ADDR | CPU | WEIGHT | SOURCE, samples), tmp_path)
     (line,) = profile.lines
     (access,) = line.accesses
     assert (line.address, access.offset, access.code_address, access.hitm_local) == (LINE, 8, CODE, 4)
@@ -57,7 +54,7 @@ def test_both_byte_orders(order: str, tmp_path: Path) -> None:
 
 def test_lines_of_a_program_are_of_its_process_not_of_its_threads(tmp_path: Path) -> None:
     threads = [struct.pack("<QIIQQ", CODE & 0xFFFFFF, 7, thread, LINE & 0xFFFFFF, HITM) for thread in (8, 9)]
-    profile = read(file_of("<", IP | TID | ADDR | SOURCE, threads, mode=2), tmp_path)
+    profile = read(file_of(IP | TID | ADDR | SOURCE, threads, mode=2), tmp_path)
     assert [(line.pid, line.hitm_local) for line in profile.lines] == [(7, 2)]
 
 
@@ -74,7 +71,7 @@ def test_fields_of_any_length_in_front_of_the_data_source(tmp_path: Path) -> Non
             yield before + struct.pack("<QQ", 100 + length, HITM)
 
     fields = IP | ADDR | READ | CALLCHAIN | RAW | STACK | WEIGHT | SOURCE
-    profile = read(file_of("<", fields, list(samples()), read_format=1 << 2 | 1 << 3), tmp_path)
+    profile = read(file_of(fields, list(samples()), read_format=1 << 2 | 1 << 3), tmp_path)
     assert profile.sampling is not None
     assert profile.sampling.outcomes == ((SampleOutcome.SHARED_LINE, 4),)
     assert profile.lines[0].accesses[0].cycles_local == (100 + 101 + 102 + 103) // 4
@@ -94,36 +91,37 @@ def test_call_chains_say_who_called_the_code_up_to_where_the_mode_changes(
     chain: tuple[int, ...], returns: tuple[int, ...], tmp_path: Path
 ) -> None:
     one = struct.pack(f"<QQQ{len(chain)}QQ", CODE, LINE, len(chain), *chain, HITM)
-    profile = read(file_of("<", IP | ADDR | CALLCHAIN | SOURCE, [one] * 3), tmp_path)
+    profile = read(file_of(IP | ADDR | CALLCHAIN | SOURCE, [one] * 3), tmp_path)
     assert profile.lines[0].accesses[0].call_paths == ((CallPath((), 3, returns),) if returns else ())
 
 
 def test_a_sample_that_ends_before_its_fields_is_counted_as_not_understood(tmp_path: Path) -> None:
     whole = struct.pack("<QQQ", CODE, LINE, HITM)
     endless = struct.pack("<QQQ", CODE, LINE, 1 << 60)
-    profile = read(file_of("<", IP | ADDR | SOURCE, [whole, whole[:16]]), tmp_path)
+    profile = read(file_of(IP | ADDR | SOURCE, [whole, whole[:16]]), tmp_path)
     assert profile.sampling is not None
     assert dict(profile.sampling.outcomes) == {SampleOutcome.SHARED_LINE: 1, SampleOutcome.NOT_READ: 1}
     with pytest.raises(ProfileError, match="1 not understood"):
-        read(file_of("<", IP | ADDR | CALLCHAIN | SOURCE, [endless]), tmp_path)
+        read(file_of(IP | ADDR | CALLCHAIN | SOURCE, [endless]), tmp_path)
 
 
 @pytest.mark.parametrize("size", [0, 4, 12])
 def test_a_record_of_no_possible_size_ends_the_reading(size: int, tmp_path: Path) -> None:
     sample = struct.pack("<QQQ", CODE, LINE, HITM)
-    data = file_of("<", IP | ADDR | SOURCE, [sample, sample])
+    data = file_of(IP | ADDR | SOURCE, [sample, sample])
     data = data[:-26] + struct.pack("<H", size) + data[-24:]
     with pytest.raises(ProfileError, match=f"a record of type 9 says that it has {size} bytes"):
         read(data, tmp_path)
 
 
-def test_records_between_the_samples_are_stepped_over(tmp_path: Path) -> None:
-    """perf's own of odd lengths, and the data of a trace behind its record."""
+def test_records_between_the_samples_are_stepped_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """perf's own, and the data of a trace behind its record; the file is read in pieces that end within records."""
+    monkeypatch.setattr(source, "_PIECE", 1000)
     sample = struct.pack("<IHHQQQ", Kind.SAMPLE, 1, 32, CODE, LINE, HITM)
-    others = b"".join(struct.pack("<IHH", kind, 0, 8 + odd) + b"\xff" * odd for kind, odd in ((79, 1), (79, 16)))
+    others = struct.pack("<IHH", 79, 0, 24) + b"\xff" * 16
     trace = struct.pack("<IHHQQQ", 71, 0, 32, 64, 0, 0) + b"\xff" * 64
     count = 300
-    data = bytearray(file_of("<", IP | ADDR | SOURCE, []) + (sample + others + trace) * count)
+    data = bytearray(file_of(IP | ADDR | SOURCE, []) + (sample + others + trace) * count)
     data[48:56] = struct.pack("<Q", len(data) - 184)
     assert read(bytes(data), tmp_path).lines[0].hitm_local == count
 
@@ -131,7 +129,7 @@ def test_records_between_the_samples_are_stepped_over(tmp_path: Path) -> None:
 def test_a_recording_that_was_killed_is_read_to_its_end(tmp_path: Path) -> None:
     """perf writes the length of the data last; what was cut off behind it is not missed."""
     sample = struct.pack("<QQQ", CODE, LINE, HITM)
-    data = bytearray(file_of("<", IP | ADDR | SOURCE, [sample] * 3))
+    data = bytearray(file_of(IP | ADDR | SOURCE, [sample] * 3))
     data[48:56] = bytes(8)
     profile = read(bytes(data[:-10]), tmp_path)
     assert profile.lines[0].hitm_local == 2
@@ -174,7 +172,7 @@ def test_what_the_bits_of_a_data_source_count_as(bits: int, counts: dict[str, in
     others = (HITM, LOAD | HIT | L3 | PEER)
     samples = [struct.pack("<QQQ", CODE, LINE, source) for source in others]
     samples.append(struct.pack("<QQQ", CODE + 9, LINE + 8, bits))
-    (line,) = read(file_of("<", IP | ADDR | SOURCE, samples), tmp_path).lines
+    (line,) = read(file_of(IP | ADDR | SOURCE, samples), tmp_path).lines
     found = [{name: count for name in COUNTED if (count := getattr(one, name))} for one in line.accesses if one.offset]
     assert found == ([] if counts is None else [counts])
 

@@ -2,7 +2,7 @@
 """Write perf.data files whose content is known.
 
     PYTHONPATH=tests python -m perf_data.write kernel VMLINUX -o perf.data --truth truth.json --samples 20000
-        [--hardware intel|intel-old|intel-hybrid|intel-aux|amd|amd-new|arm|power] [--form file|pipe|compressed]
+        [--hardware intel|intel-aux|amd|arm|power]
         [--slide 0x...] [--seed 1] [--callchains] [--more] [--pages 1024]
     PYTHONPATH=tests python -m perf_data.write program PROGRAM -o perf.data ...
 
@@ -26,7 +26,7 @@ from perf_data.hand_made import with_more
 from perf_data.hardware import ALL, Hardware
 from perf_data.kernel import Kernel
 from perf_data.program import Program
-from perf_data.recording import Form, Recording, write
+from perf_data.recording import Recording, write
 from perf_data.records import Mode
 from perf_data.samples import HERE
 from perf_data.scenario import Task, TruthRow, draw, truth
@@ -44,7 +44,7 @@ def main() -> None:
         recording, rows = kernel_recording(
             kernel, hardware, options.samples, options.seed, options.callchains, options.pages
         )
-    write(options.output, with_more(recording) if options.more else recording, options.form)
+    write(options.output, with_more(recording) if options.more else recording)
     if options.truth:
         options.truth.write_text(json.dumps([one.as_json() for one in rows], indent=1))
 
@@ -108,7 +108,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--truth", type=Path)
     parser.add_argument("--samples", type=int, default=20_000)
     parser.add_argument("--hardware", choices=sorted(ALL), default="intel")
-    parser.add_argument("--form", type=Form, choices=list(Form), default=Form.FILE)
     parser.add_argument("--slide", type=lambda text: int(text, 0), default=None)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--callchains", action="store_true")

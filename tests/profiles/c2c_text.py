@@ -26,7 +26,6 @@ class Options:
     full: bool = False
     display: str = "Tot"
     double: bool = False
-    verbose: bool = False
     window: bool = False
 
     @property
@@ -197,7 +196,6 @@ def _cells(row: RowSpec, line: LineSpec, options: Options) -> dict[str, str]:
     names = ("remote", "local", "hit", "miss", "na")
     cells = {name: f"{share:.2f}%" for name, share in zip(names, shares, strict=False)}
     width = None if options.full else SYMBOL_WIDTH
-    origin = f"{hex(row.code):<18} {row.mode} " if options.verbose else ""
     return cells | {
         "offset": hex(row.offset),
         "node": row.pages[0],
@@ -208,7 +206,7 @@ def _cells(row: RowSpec, line: LineSpec, options: Options) -> dict[str, str]:
         **{name: str(mean) for name, mean in zip(("mean_rmt", "mean_lcl", "mean_load"), row.cycles, strict=True)},
         "row_records": str(row.records),
         "cpus": str(row.cpus),
-        "symbol": f"{origin}[{row.mode}] {row.symbol}"[:width],
+        "symbol": f"[{row.mode}] {row.symbol}"[:width],
         "object": row.object_file,
         "source": row.source[:width],
         "nodes": _nodes(row.nodes, options.nodes),

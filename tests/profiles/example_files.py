@@ -11,9 +11,9 @@ from perf_data.hand_made import CYCLES, GUESTS, LOST_RECORDS, LOST_SAMPLES, reco
 from perf_data.hardware import INTEL
 from perf_data.recording import write
 from profiles.c2c_text import Generation, LineSpec, Options, ReportSpec, RowSpec, render
+from profiles.conformance import Example
 
 from linesmith.analyzer.model import Access, CacheLine, CpuCounts, Profile
-from linesmith.plugins.conformance import Example
 from linesmith.plugins.profiles.recorded import encode
 
 _LOAD = "          800842 |OP LOAD|LVL L3 hit|SNP HitM|TLB L1 or L2 hit|LCK No|BLK  N/A"

@@ -9,7 +9,6 @@ import pytest
 from profiles.posted import FIRST, HEAD, REPORT, RULE, SECOND, differences, read, read_one, values
 
 from linesmith.analyzer.base.errors import ProfileError
-from linesmith.analyzer.model import CallPath
 
 SYMBOL = "[k] take_ticket   [kernel.kallsyms]  take_ticket+16"
 CODE = "  0xffffffff81200010"
@@ -34,9 +33,17 @@ def joined(text: str) -> str:
     return " ".join(text.split())
 
 
+GRAPH = "            |\n            ---take_ticket\n               |\n               |--70.00%--serve\n"
+GRAPH += "               |          run_queue\n               |\n                --30.00%--steal\n\n"
+COUNTED = "            |\n            |--12--std::map<int, int>::at(int const&) (inlined)\n"
+COUNTED += "            |          main shop.c:12\n            |\n             --3--steal\n\n   one more word\n"
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        pytest.param(HEAD + FIRST + GRAPH + SECOND, id="a call graph below a row"),
+        pytest.param(HEAD + FIRST + COUNTED + SECOND, id="callers that were counted and inlined"),
         pytest.param(HEAD + FIRST + "   ^--- it hurts \ufffd (12 CPUs!)\n [snip]\n" + SECOND, id="notes between rows"),
         pytest.param(HEAD + "+ " + FIRST.lstrip() + "- " + SECOND.lstrip(),
             id="marks of a window in front of the rows"),
@@ -48,10 +55,6 @@ def test_what_reads_as_the_plain_report(text: str) -> None:
     assert differences(text) == {}
 
 
-GRAPH = "            |\n            ---take_ticket\n               |\n               |--70.00%--serve\n"
-GRAPH += "               |          run_queue\n               |\n                --30.00%--steal\n\n"
-COUNTED = "            |\n            |--12--std::map<int, int>::at(int const&) (inlined)\n"
-COUNTED += "            |          main shop.c:12\n            |\n             --3--steal\n\n   one more word\n"
 VERBOSE = changed("[k] take_ticket", "0xffffffff81200010 k [k] take_", "take_ticket+16", "till.c:1")
 LONG = "a_name_of_twenty_six_chars"
 GO = "example.org/shop/till.(*Till).Take"
@@ -61,13 +64,6 @@ OF_A_PROGRAM = {"first kernel": False}
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        pytest.param(HEAD + FIRST + GRAPH + SECOND, {"first call_paths": (CallPath(("serve", "run_queue"), 161),)},
-            id="a call graph below a row"),
-        pytest.param(HEAD + FIRST + COUNTED + SECOND,
-            {}, id="callers that were counted: of how many is not known"),
-        pytest.param(HEAD + FIRST + COUNTED.replace("-12-", "-40.00%-").replace("-3-", "-60.00%-") + SECOND,
-            {"first call_paths": (CallPath(("std::map<int, int>::at(int const&)", "main"), 92),)},
-            id="callers that were inlined, with blanks in their names"),
         pytest.param(changed("[k] give", "0xffffffff81200020 ! [k] give", text=VERBOSE),
             {"first function": "take_", "first source": "till.c:1"},
             id="address and symbol table in front of the symbol"),

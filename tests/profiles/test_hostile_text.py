@@ -29,7 +29,7 @@ SPACES = (" ", "  ", "\n", "\n\n", "\r\n", "\t", "=\n", "\n> ", "\n   3\t")
 TEXTS = st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(SPACES)), max_size=120).map(
     lambda pairs: "".join(word + space for word, space in pairs)
 )
-FEW = settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+FEW = settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 ROW = RowSpec(0, (1, 2, 3, 4, 5), 0xFFFFFFFF81000000, "down_write", "[kernel.kallsyms]", "down_write+28")
 ROWS = tuple(replace(ROW, offset=offset) for offset in (0, 8, 16))
 REPORT = render(ReportSpec(tuple(LineSpec(0xFFFF888100000000 + 64 * number, ROWS) for number in range(3))))
@@ -77,5 +77,4 @@ def test_any_bytes(data: bytes) -> None:
 @pytest.mark.parametrize("word", [*WORDS, "1.00% 0x8 ", "0 12 ", "0{ 1 ", "|--a ", "1.00% 7:a b ", "(" * 50, "<", "&"])
 def test_a_word_many_times_over(word: str, times: int) -> None:
     """Ends at all: a grammar with backtracking would not."""
-    assert_read_or_refused(TITLE + (word + " ") * times)
-    assert_read_or_refused(TITLE + word * times)
+    assert_read_or_refused(TITLE + (word + " ") * times + "\n" + word * times)

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from perf_data.event import EVERY_ODD_FIELD, NOTHING_MORE, Field
+from perf_data.event import EVERY_ODD_FIELD, Field
 from perf_data.hand_made import FIRST, LOST_RECORDS, SECOND, TEXT, recording, with_more
-from perf_data.hardware import ALL, AMD_NEW, ARM, INTEL, POWER, Hardware, Served
+from perf_data.hardware import ALL, AMD, ARM, INTEL, POWER, Hardware, Served
 from perf_data.perfs import each_perf, needed, output
-from perf_data.recording import Form, Recording, write
+from perf_data.recording import Recording, write
 from perf_data.samples import HERE, Chain
 from perf_data.scenario import Drawn
 from profiles.posted import read_one
@@ -39,7 +39,7 @@ OPTIONS = (
     "-c pid,iaddr", "-c tid,dso -NN", "-c pid,tid,iaddr,dso -N",
 )  # fmt: skip
 FEW = ("", "-c tid,dso -NN")
-GRAPHS = ("graph", "fractal", "flat", "folded", "caller", "callee", "graph,0.5,caller,function,count", "none")
+GRAPHS = ("graph", "flat", "folded", "graph,0.5,caller,function,count")
 FIELDS = (
     "comm,pid,tid,cpu,time,event,ip,sym,symoff,dso,addr,data_src,weight,phys_addr",
     "comm,pid,tid,cpu,misc,time,period,event,ip,sym,dso,addr,data_src,weight",
@@ -86,7 +86,7 @@ def _counts(drawn: Drawn, numbers: list[int], machine: Hardware) -> tuple[int, .
     unknown = 0
     if machine is ARM:
         remote, hit, miss, unknown = remote + served[Served.CLEAN_AWAY], 0, 0, hit + miss
-    elif machine is AMD_NEW:
+    elif machine is AMD:
         miss, unknown = 0, miss
     cpus = len(np.unique(drawn.samples["cpu"][numbers]))
     return remote, served[Served.MODIFIED_HERE], hit, miss, unknown, cpus
@@ -116,7 +116,7 @@ def _read_counts(access: Access) -> tuple[int | None, ...]:
     [
         *((INTEL, options) for options in OPTIONS),
         *(pytest.param(machine, options, id=f"{machine.name} {options}",
-            marks=[pytest.mark.study] * (at not in (0, 12))) for machine in (AMD_NEW, ARM, POWER) for at,
+            marks=[pytest.mark.study] * (at not in (0, 12))) for machine in (AMD, ARM, POWER) for at,
             options in enumerate(OPTIONS)),
         *((INTEL, f"-d {display}") for display in ("rmt", "lcl", "tot")),
     ],
@@ -206,15 +206,12 @@ def test_samples_of_any_fields(perf: str, fields: str, path: Path) -> None:
 
 
 @each_perf
-@pytest.mark.parametrize(
-    ("form", "more"),
-    [(Form.PIPE, NOTHING_MORE), (Form.COMPRESSED, NOTHING_MORE), (Form.FILE, EVERY_ODD_FIELD), (Form.FILE, CHAINS)],
-)
-def test_samples_of_any_recording(perf: str, form: Form, more: Field, path: Path) -> None:
+@pytest.mark.parametrize("more", [EVERY_ODD_FIELD, CHAINS])
+def test_samples_of_any_recording(perf: str, more: Field, path: Path) -> None:
     what, drawn = recording(INTEL)
     if more == CHAINS:
         what = with_chains(what, drawn, _CHAINS[:1])
-    write(path, replace(what, events=tuple(replace(one, more=more) for one in what.events)), form)
+    write(path, replace(what, events=tuple(replace(one, more=more) for one in what.events)))
     printed, own = script(perf, path, "-F", FIELDS[0]), recorded(path)
     assert counts(printed) == counts(own)
     assert printed.sampling is not None

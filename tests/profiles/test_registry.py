@@ -24,10 +24,8 @@ REPORT = render(
 @pytest.mark.parametrize(
     "data",
     [
-        pytest.param(b"A long thread.\n" * 20000 + REPORT.encode(), id="far behind the beginning"),
-        pytest.param(REPORT.encode("utf-16"), id="wide"),
+        pytest.param(b"A long thread.\n" * 6000 + REPORT.encode(), id="far behind the beginning"),
         pytest.param(REPORT.encode("utf-8-sig"), id="with a mark of the encoding"),
-        pytest.param(("A long thread.\n" * 20000 + REPORT).encode("utf-16"), id="far behind, and wide"),
         pytest.param(b"caf\xe9 \xff\n" + REPORT.encode(), id="bytes that are no text in any encoding"),
     ],
 )
@@ -54,6 +52,8 @@ def test_a_pipe_without_end_that_holds_no_profile_is_left() -> None:
         (b"", "is empty"),
         (b"\x7fELF" + bytes(100), "is an ELF file"),
         (b"\x1f\x8b\x08", "gzip"),
+        (REPORT.encode("utf-16"), "is text in UTF-16; convert it with `iconv"),
+        (b"2ELIFREP", "is a perf.data file of a big-endian machine; give the text of `perf script"),
         (bytes(1000), "binary"),
         (b"int main(void) { return 0; }", "is not a profile in a known format"),
         (b"<html><body>404</body></html>", "is not a profile in a known format"),
@@ -63,7 +63,7 @@ def test_foreign_data_is_refused_in_one_sentence(data: bytes, words: str) -> Non
     with pytest.raises(ProfileError, match=words) as refusal:
         read(data)
     assert "\n" not in str(refusal.value)
-    if data[:4] not in (b"\x7fELF", b"\x1f\x8b\x08"):
+    if words in ("is empty", "binary") or "known format" in words:
         advice = "; give the perf.data itself, or the text of `perf c2c report --stdio`"
         assert str(refusal.value).endswith(advice), "every form that would do is named"
 
@@ -79,8 +79,6 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
     ("body", "words"),
     [
         ("raise RuntimeError('no licence')", "RuntimeError: no licence"),
-        ("import a_module_that_is_nowhere", "ModuleNotFoundError"),
-        ("Reader = None", "TypeError"),
         ("class Reader: pass", "is not a profile reader"),
     ],
 )

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -93,15 +92,14 @@ def test_variables_are_named_to_the_member_without_drgn(language: str, tmp_path:
     (tmp_path / "drgn.py").write_text("raise ImportError('not here')\n")
     without = {**os.environ, "PYTHONPATH": str(tmp_path)}
 
-    def run(environment: Mapping[str, str], *words: str | Path) -> str:
-        return subprocess.run([LINESMITH, *words], env=environment, check=True, capture_output=True, text=True).stdout
+    def run(*words: str | Path) -> str:
+        return subprocess.run([LINESMITH, *words], env=without, check=True, capture_output=True, text=True).stdout
 
-    run(without, "record", "--on", "qemu-user", "-o", profile, "--", program)
-    shown = [run(one, "hot", program, profile, "--format", "json") for one in (without, os.environ)]
-    assert shown[0] == shown[1]
+    run("record", "--on", "qemu-user", "-o", profile, "--", program)
+    shown = run("hot", program, profile, "--format", "json")
     found = {
         (one["type"], one["origin"], member["path"])
-        for line in json.loads(shown[0])["lines"]
+        for line in json.loads(shown)["lines"]
         for one in line["objects"]
         for member in line["members"]
     }

@@ -9,8 +9,9 @@ from dataclasses import replace
 import pytest
 
 from linesmith.analyzer.model import ObjectArea, ObjectKind
+from linesmith.plugins.snapshots import pages
 from linesmith.plugins.snapshots.areas import AreaMap, PerCpuChunk, areas_of
-from linesmith.plugins.snapshots.pages import FrameLayout, PageKind, PageTypes, PageWords
+from linesmith.plugins.snapshots.pages import FrameLayout, PageTypes, PageWords
 from linesmith.plugins.snapshots.variables import DataSymbol, SymbolMap
 
 TABLE = DataSymbol(0x100, 0x40, "table")
@@ -108,19 +109,19 @@ def page(flags: int = 0, mapping: int = 0, page_type: int = UNMAPPED, references
     ids=["flag", "cleared bit", "number"],
 )
 def test_kinds_of_pages(types: PageTypes, slab: PageWords, free: int, table: int) -> None:
-    assert types.kind(slab) == PageKind.SLAB
-    assert types.kind(page(page_type=free, references=0)) == PageKind.FREE
-    assert types.kind(page(page_type=table)) == PageKind.TABLE
+    assert types.kind(slab) == pages.SLAB_PAGE
+    assert types.kind(page(page_type=free, references=0)) == pages.FREE_PAGE
+    assert types.kind(page(page_type=table)) == pages.PAGE_TABLE
     # The map count shares the place of the page type: 0 is one mapping, 0x7f is 128.
     for count in (0, 1, 0x7F):
-        assert types.kind(page(mapping=0xFFFF888000000000, page_type=count)) == PageKind.CACHE
-        assert types.kind(page(mapping=0xFFFF888000000001, page_type=count)) == PageKind.ANONYMOUS
+        assert types.kind(page(mapping=0xFFFF888000000000, page_type=count)) == pages.CACHE_PAGE
+        assert types.kind(page(mapping=0xFFFF888000000001, page_type=count)) == pages.ANONYMOUS_PAGE
 
 
 def test_pages_without_a_mapping() -> None:
-    assert BEFORE_6_10.kind(page(flags=1 << 12)) == PageKind.BOOT
-    assert BEFORE_6_10.kind(page(references=0)) == PageKind.FREE
-    assert BEFORE_6_10.kind(page()) == PageKind.OTHER
+    assert BEFORE_6_10.kind(page(flags=1 << 12)) == pages.BOOT_PAGE
+    assert BEFORE_6_10.kind(page(references=0)) == pages.FREE_PAGE
+    assert BEFORE_6_10.kind(page()) == pages.OTHER_PAGE
 
 
 @pytest.mark.parametrize(

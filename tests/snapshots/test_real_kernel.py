@@ -9,7 +9,6 @@ from pathlib import Path
 
 import drgn
 import pytest
-from drgn.helpers.linux.percpu import per_cpu
 from drgn.helpers.linux.slab import for_each_slab_cache, slab_object_info
 from keeping import Keeper
 from kernel_index import index_of
@@ -84,15 +83,6 @@ def test_the_kernel_is_named(plain: Guest, vmlinux: Path) -> None:
     assert plain.snapshot.kernel_release is not None
     assert vmlinux.name == f"vmlinux-{plain.snapshot.kernel_release}"
     assert plain.snapshot.build_id == plain.program.main_module().build_id.hex()
-
-
-def test_kernel_that_wrote_no_vmcoreinfo(plain: Guest, vmlinux: Path, tmp_path: Path) -> None:
-    silent = tmp_path / "memory"
-    silent.write_bytes(plain.memory.read_bytes().replace(b"VMCOREINFO\0", b"----------\0"))
-    root = plain.program["init_fs"].root.dentry.value_()
-    addresses = [root, plain.program["init_task"].address_, per_cpu(plain.program["runqueues"], 2).address_]
-    found = snapshot_source("drgn").read(silent, vmlinux, addresses)
-    assert found.areas == tuple(area_at(plain.snapshot, one) for one in sorted(addresses))
 
 
 def test_vmlinux_without_debug_information(plain: Guest, vmlinux: Path, tmp_path: Path) -> None:

@@ -75,8 +75,8 @@ def test_every_patch_carries_what_was_measured_of_it_once(folder: Path, result: 
 
 @pytest.mark.usefixtures("result")
 def test_what_is_searched_is_called_by_its_rung_and_then_confirmed(heard: list[str]) -> None:
-    blocks = [doing for doing in heard if ", block " in doing]
-    assert len(set(blocks)) == len(blocks)
+    # Another test may benchmark on this machine meanwhile, which is said behind the block.
+    blocks = {doing.partition(", after ")[0] for doing in heard if ", block " in doing}
     assert {doing.split()[0] for doing in blocks} == {"benchmarking", "confirming"}
     assert "benchmarking placebo-1, block 1" in blocks
 

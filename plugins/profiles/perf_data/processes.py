@@ -11,8 +11,8 @@ import re
 import subprocess
 import tempfile
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from linesmith.analyzer.base.child import Streams, child, find, wait
 from linesmith.analyzer.base.errors import ProfileError, ToolMissing
-from linesmith.analyzer.model import Access, FileMapping, Profile
-from linesmith.plugins.profiles.perf_data.records import ByteOrder, PerfRecord, text_of
+from linesmith.analyzer.model import FileMapping
+from linesmith.plugins.profiles.perf_data.records import PerfRecord, text_of, unpack
 from linesmith.plugins.profiles.samples import Code, Mode, Rows, Samples, Words, mode_of
 from linesmith.plugins.profiles.script_line import read_sample
 
@@ -90,7 +90,6 @@ class AddressSpace:
 class Processes:
     """Every process of the file, the kernel being number -1; ``anchor`` is its reference symbol where it lay."""
 
-    order: ByteOrder
     spaces: dict[int, AddressSpace] = field(default_factory=dict)
     commands: dict[int, str] = field(default_factory=dict)
     builds: dict[str, str] = field(default_factory=dict)
@@ -107,22 +106,18 @@ class Processes:
             case PerfRecord.MMAP | PerfRecord.MMAP2:
                 self._map(kind, record)
             case PerfRecord.COMM:
-                pid, tid = self._ids(record)
+                pid, tid = unpack("ii", record, 8)
                 if pid == tid:
                     self.commands[pid] = text_of(record[16:])
             case PerfRecord.FORK:
-                pid, parent = self._ids(record)
+                pid, parent = unpack("ii", record, 8)
                 if pid != parent and parent in self.spaces:
                     self.spaces.setdefault(pid, AddressSpace(self.spaces[parent].mappings))
                     self._mappings += len(self.spaces[parent].mappings)
 
-    def _ids(self, record: bytes) -> tuple[int, int]:
-        first, second = self.order.unpack("ii", record, 8)
-        return first, second
-
     def _map(self, kind: int, record: bytes) -> None:
-        misc = self.order.unpack("H", record, 4)[0]
-        pid, _, start, length, offset = self.order.unpack("iiQQQ", record, 8)
+        misc = unpack("H", record, 4)[0]
+        pid, _, start, length, offset = unpack("iiQQQ", record, 8)
         named = record[72:] if kind == PerfRecord.MMAP2 else record[40:]
         path = text_of(named)
         if misc & _MODE in (Mode.GUEST_KERNEL, Mode.GUEST_USER):
@@ -133,13 +128,13 @@ class Processes:
             self.builds.setdefault(path, record[44 : 44 + min(record[40], 20)].hex())
         identity = _NEVER
         if kind == PerfRecord.MMAP2 and not misc & _HAS_BUILD_ID:
-            major, minor, inode, generation = self.order.unpack("IIQQ", record, 40)
+            major, minor, inode, generation = unpack("IIQQ", record, 40)
             identity = (major, minor, inode, generation)
         self._mappings += 1
         if self._mappings > _MOST_MAPPINGS:
             raise ValueError(f"it has more than {_MOST_MAPPINGS} mappings")
         end = min(start + length, (1 << 64) - 1)
-        shared = kind == PerfRecord.MMAP2 and bool(self.order.unpack("I", record, 68)[0] & _MAP_SHARED)
+        shared = kind == PerfRecord.MMAP2 and bool(unpack("I", record, 68)[0] & _MAP_SHARED)
         self.spaces.setdefault(pid, AddressSpace()).add(MappedPiece(start, end, offset, path, identity, shared))
 
     def located(self, rows: Rows) -> Rows:
@@ -227,15 +222,12 @@ class _PieceTable:
         )
 
 
-# What perf itself has to do: samples out of hardware traces (AUX data, as of Arm SPE), and names (``--by-symbol``).
+# What perf itself has to do: samples out of hardware traces (AUX data, as of Arm SPE).
 
 _PACKAGE = "linux-perf"
 _FIELDS = ("pid", "tid", "cpu", "misc", "time", "event", "addr", "data_src", "weight", "ip", "sym", "dso")
 _NEEDED = ("addr", "data_src", "ip")
 _MISSING = re.compile(r"Cannot print '(\w+)' field")
-_SYMBOLS_PACKAGE = "linux-perf, which finds the names of functions for --by-symbol"
-_ROW = re.compile(rb"\s*([0-9a-f]{1,16}) (.+?)(?:\+0x[0-9a-f]+)? \((.*)\)\s*$")
-_UNKNOWN = b"[unknown]"
 _END_SECONDS = 60
 _MOST_COMPLAINT = 1 << 16
 
@@ -293,46 +285,3 @@ def _refusal(source: str, said: str) -> ProfileError | ToolMissing:
             f"{_PACKAGE} 6.1 or later, or give the text of `perf script -F +pid,addr,data_src,weight`"
         )
     return ProfileError(f"{source} has hardware traces that perf does not decode ({words[:200]!a}); record it again")
-
-
-def with_names(path: Path, profile: Profile) -> Profile:
-    """The profile with a function for every code address that perf can name.
-
-    Raises ``ToolMissing`` without perf, ``ProfileError`` when it names none.
-    """
-    accesses = [access for line in profile.lines for access in line.accesses]
-    unnamed = {access.code_address for access in accesses if not access.function}
-    callers = {returns for access in accesses for one in access.call_paths for returns in one.returns}
-    names = _names_of(path, (one for one in unnamed | callers if one is not None))
-    if unnamed and not names:
-        raise ProfileError(
-            f"{profile.source} has addresses but no names of functions, and perf finds none here; run it on the "
-            "machine that was recorded, or give the ELF file of the same build"
-        )
-
-    def caller(returns: int) -> str | None:
-        return names[returns][0] if returns in names else None
-
-    def renamed(access: Access) -> Access:
-        paths = tuple(one.named(caller) for one in access.call_paths)
-        found = names.get(access.code_address or 0)
-        named = access if found is None else replace(access, function=found[0], object_file=found[1])
-        return replace(named, call_paths=paths)
-
-    lines = (replace(line, accesses=tuple(map(renamed, line.accesses))) for line in profile.lines)
-    return replace(profile, lines=tuple(lines))
-
-
-def _names_of(path: Path, addresses: Iterable[int]) -> dict[int, tuple[str, str]]:
-    """Function and file by code address."""
-    spelt = {f"{one:x}".encode(): one for one in addresses}
-    found: dict[int, tuple[str, str]] = {}
-    perf = find("perf", _SYMBOLS_PACKAGE)
-    argv = (perf, "script", "--no-demangle", "-i", str(path.resolve()), "-F", "ip,sym,dso")
-    with child(argv, Path.cwd(), Streams(subprocess.DEVNULL, subprocess.PIPE, subprocess.DEVNULL)) as process:
-        for row in process.stdout or ():
-            address = spelt.get(row.split(None, 1)[0] if row.strip() else b"")
-            if address is not None and address not in found and (match := _ROW.match(row)) and match[2] != _UNKNOWN:
-                found[address] = match[2].decode("utf-8", "replace"), match[3].decode("utf-8", "replace")
-        wait(process, "perf script", _END_SECONDS)
-    return found

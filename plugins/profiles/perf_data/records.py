@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The records of a perf.data stream, many at a time; it has the byte order of the machine that recorded it."""
+"""The records of a perf.data file or pipe, many at a time, also compressed ones; numbers are little-endian."""
 
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import struct
-from collections.abc import Iterator
+import weakref
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -22,63 +22,17 @@ _FIRST_PROBE = 32
 _HEAD = 8
 _UNPACKED_BYTES = 1 << 20
 _NONE = np.empty(0, np.int64)
-_LOW = np.uint64(0xFFFFFFFF)
-_HALF = np.uint64(32)
+_LOW, _SHORT = np.uint64(0xFFFFFFFF), np.uint64(0xFFFF)
 
 
-@dataclass(frozen=True, slots=True)
-class ByteOrder:
-    """``sign`` is that of struct and numpy: ``<`` or ``>``."""
-
-    sign: str
-
-    def unpack(self, form: str, data: bytes, at: int = 0) -> tuple[int, ...]:
-        """The numbers of a ``struct`` form at an offset; raises ``struct.error`` behind the end."""
-        return struct.unpack_from(self.sign + form, data, at)
-
-    def words(self, data: bytes, at: int = 0) -> Words:
-        """The whole 64-bit words of ``data`` from an offset on."""
-        found = np.frombuffer(data, f"{self.sign}u8", (len(data) - at) // 8, at)
-        return found.astype(np.uint64, copy=False)
-
-    def halves(self, words: Words) -> tuple[Words, Words]:
-        """The 32-bit numbers in each word, in the order of memory."""
-        low, high = words & _LOW, words >> _HALF
-        return (low, high) if self.sign == "<" else (high, low)
-
-    def heads(self, words: Words) -> tuple[Words, Words, Words]:
-        """Type, miscellaneous bits and size in bytes of the records that begin with these words."""
-        short = np.uint64(0xFFFF)
-        if self.sign == "<":
-            return words & _LOW, words >> _HALF & short, words >> np.uint64(48)
-        return words >> _HALF, words >> np.uint64(16) & short, words & short
+def unpack(form: str, data: bytes, at: int = 0) -> tuple[int, ...]:
+    """The numbers of a ``struct`` form at an offset; raises ``struct.error`` behind the end."""
+    return struct.unpack_from(f"<{form}", data, at)
 
 
-class RecordReader:
-    """Reads one thing after the other; raises ``struct.error`` behind the end."""
-
-    def __init__(self, data: bytes, order: ByteOrder, at: int = 0) -> None:
-        self.data = data
-        self.order = order
-        self.at = at
-
-    def numbers(self, form: str) -> tuple[int, ...]:
-        """The next numbers."""
-        found = self.order.unpack(form, self.data, self.at)
-        self.at += struct.calcsize(self.order.sign + form)
-        return found
-
-    def number(self, form: str = "I") -> int:
-        """The next number."""
-        return self.numbers(form)[0]
-
-    def counted(self) -> str:
-        """The next string with its length in front (``do_write_string``)."""
-        length = self.number()
-        if self.at + length > len(self.data):
-            raise struct.error("a string ends after its section")
-        self.at += length
-        return text_of(self.data[self.at - length : self.at])
+def low_half(words: Words) -> Words:
+    """The first of the two 32-bit numbers in each word."""
+    return words & _LOW
 
 
 def text_of(data: bytes) -> str:
@@ -102,21 +56,21 @@ class PerfRecord(IntEnum):
     BUILD_ID = 67
     AUXTRACE_INFO = 70
     AUXTRACE = 71
-    EVENT_UPDATE = 78
     FEATURE = 80
     COMPRESSED = 81
     COMPRESSED2 = 83
 
 
-# Behind these come as many bytes as they say, which are no records.
-_WITH_DATA = frozenset((PerfRecord.TRACING_DATA, PerfRecord.AUXTRACE))
+# Behind these come as many bytes as a number of this form says, which are no records.
+_WITH_DATA = {PerfRecord.TRACING_DATA: "I", PerfRecord.AUXTRACE: "Q"}
+_PACKED = (PerfRecord.COMPRESSED, PerfRecord.COMPRESSED2)
 
 
 @dataclass(frozen=True, slots=True)
 class RecordBlock:
     """Whole records: ``data``, its ``words`` from byte ``base`` on, and where in the words each begins.
 
-    ``size`` is in bytes, a multiple of 8 but for records that perf makes itself (parts of the header, compressed ones).
+    ``size`` is in bytes, a multiple of 8 but for a last record that perf made itself.
     """
 
     data: bytes
@@ -136,8 +90,7 @@ class RecordBlock:
 class RecordWalker:
     """Cuts a stream into records; a record may come in two pieces of the stream."""
 
-    def __init__(self, order: ByteOrder) -> None:
-        self._order = order
+    def __init__(self) -> None:
         self._left = b""
         self._skip = 0
 
@@ -159,56 +112,63 @@ class RecordWalker:
         self._left = data[at:]
 
     def _skipped(self, at: int, end: int) -> int:
-        """Behind the data that follow a record of tracing data."""
+        """Behind the data that follow a record."""
         skipped = min(self._skip, end - at)
         self._skip -= skipped
         return at + skipped
 
     def _block(self, data: bytes, at: int) -> RecordBlock:
-        """Every whole record up to one with data behind it, or one that ends within a word."""
-        words = self._order.words(data, at)
-        start = _starts(words, self._order, len(data) - at)
-        kind, misc, size = (column.astype(np.int64) for column in self._order.heads(words[start]))
+        """Every whole record up to one that ends a block."""
+        words = np.frombuffer(data, "<u8", (len(data) - at) // 8, at)
+        start = _starts(words, len(data) - at)
+        kind, misc, size = (column.astype(np.int64) for column in _heads(words[start]))
         if len(kind) and kind[-1] in _WITH_DATA:
-            form = "I" if kind[-1] == PerfRecord.TRACING_DATA else "Q"
-            self._skip = -(-self._order.unpack(form, data, at + int(start[-1]) * 8 + _HEAD)[0] // 8) * 8
+            (length,) = unpack(_WITH_DATA[kind[-1]], data, at + int(start[-1]) * 8 + _HEAD)
+            self._skip = -(-length // 8) * 8
         return RecordBlock(data, at, words, start, kind, misc, size)
 
 
-def _starts(words: Words, order: ByteOrder, end: int) -> NDArray[np.int64]:
-    """The first word of every whole record before byte ``end``.
+def _heads(words: Words) -> tuple[Words, Words, Words]:
+    """Type, miscellaneous bits and size in bytes of the records that begin with these words."""
+    return words & _LOW, words >> np.uint64(32) & _SHORT, words >> np.uint64(48)
+
+
+def _starts(words: Words, end: int) -> NDArray[np.int64]:
+    """The first word of every whole record before byte ``end``, up to one that ends a block.
 
     Most are samples of one size, so that runs of them are found at once.
     """
-    found: list[NDArray[np.int64]] = []
+    found = [_NONE]
     at = 0
     for _ in range(_RUNS):
-        kind, size = _head(words, at, order) if at < len(words) else (0, 0)
-        if (size % 8 or kind in _WITH_DATA) and at * 8 + size <= end:
-            return np.concatenate((*found, np.array([at], np.int64)))
-        run = _run(words, at, size // 8, order) if size % 8 == 0 else _NONE
+        if at >= len(words):
+            return np.concatenate(found)
+        kind, _, length = (int(one[0]) for one in _heads(words[at : at + 1]))
+        if _ends_block(kind, length):
+            last = [at] if at * 8 + length <= end else []
+            return np.concatenate((*found, np.array(last, np.int64)))
+        run = _run(words, at, length // 8)
         found.append(run)
         if not len(run):
             return np.concatenate(found)
-        at = int(run[-1]) + size // 8
-    found.append(np.array(_each(words, at, order), np.int64))
+        at = int(run[-1]) + length // 8
+    found.append(np.array(_each(words, at), np.int64))
     return np.concatenate(found)
 
 
-def _head(words: Words, at: int, order: ByteOrder) -> tuple[int, int]:
-    """Type of the record, and its size in bytes; only those that perf makes itself may end within a word."""
-    kind, _, size = (int(one[0]) for one in order.heads(words[at : at + 1]))
+def _ends_block(kind: int, size: int) -> bool:
+    """Whether other things follow a record, or it ends within a word, as only those do that perf makes itself."""
     if size < _HEAD or (size % 8 and kind < PerfRecord.HEADER_ATTR):
         raise ValueError(f"a record of type {kind} says that it has {size} bytes")
-    return kind, size
+    return size % 8 != 0 or kind in _WITH_DATA or kind in _PACKED
 
 
-def _run(words: Words, at: int, size: int, order: ByteOrder) -> NDArray[np.int64]:
+def _run(words: Words, at: int, size: int) -> NDArray[np.int64]:
     """The whole records from ``at`` on that have the type and size (in words) of the first one."""
-    most = (len(words) - at) // size if size else 0
+    most = (len(words) - at) // size
     probe = _FIRST_PROBE
     while most:
-        kinds, _, sizes = order.heads(words[at : at + min(probe, most) * size : size])
+        kinds, _, sizes = _heads(words[at : at + min(probe, most) * size : size])
         other = np.flatnonzero((kinds != kinds[0]) | (sizes != sizes[0]))
         if len(other) or probe >= most:
             count = int(other[0]) if len(other) else min(probe, most)
@@ -217,41 +177,56 @@ def _run(words: Words, at: int, size: int, order: ByteOrder) -> NDArray[np.int64
     return _NONE
 
 
-def _each(words: Words, at: int, order: ByteOrder) -> list[int]:
-    """The records from ``at`` on, one after the other, up to one that ends within a word or has data behind it."""
-    kinds, _, lengths = order.heads(words[at:])
-    sizes: list[int] = lengths.tolist()
-    with_data = set(np.flatnonzero(np.isin(kinds, list(_WITH_DATA))).tolist())
+def _each(words: Words, at: int) -> list[int]:
+    """The records from ``at`` on, one after the other, in front of one that ends a block."""
+    kinds, _, sizes = (column.tolist() for column in _heads(words[at:]))
     found = []
     here, end = 0, len(sizes)
-    while here < end:
-        size = sizes[here]
-        if size < _HEAD or size & 7:
-            _head(words, at + here, order)
-            break
-        following = here + (size >> 3)
+    while here < end and not _ends_block(kinds[here], sizes[here]):
+        following = here + sizes[here] // 8
         if following > end:
             break
         found.append(at + here)
-        if here in with_data:
-            break
         here = following
     return found
+
+
+def blocks_of(pieces: Iterable[bytes], may_be_cut: bool) -> Iterator[RecordBlock]:
+    """The records of a stream, and those in compressed ones; there, a record may end in the next compressed one.
+
+    Raises ``ValueError`` where the stream is damaged, ``ToolMissing``.
+    """
+    outer, inner = RecordWalker(), RecordWalker()
+    unpacker = None
+    for data in pieces:
+        for block in outer.feed(data):
+            yield block
+            if block.kind[-1] in _PACKED:
+                unpacker = unpacker or _Unpacker()
+                for plain in unpacker.unpack(_packed(block.record(-1))):
+                    yield from inner.feed(plain)
+    if not (may_be_cut or (outer.is_between_records and inner.is_between_records)):
+        raise ValueError("it is cut off in the middle of a record")
+
+
+def _packed(record: bytes) -> bytes:
+    """What a compressed record holds; the newer kind is padded, and so has its length."""
+    kind, _, _ = unpack("IHH", record)
+    return record[_HEAD:] if kind == PerfRecord.COMPRESSED else record[16 : 16 + unpack("Q", record, _HEAD)[0]]
 
 
 class _Buffer(ctypes.Structure):
     """``ZSTD_inBuffer`` and ``ZSTD_outBuffer`` of zstd.h."""
 
-    _fields_ = (("data", ctypes.c_void_p), ("size", ctypes.c_size_t), ("at", ctypes.c_size_t))
+    _fields_ = (("data", ctypes.c_char_p), ("size", ctypes.c_size_t), ("at", ctypes.c_size_t))
 
 
-class Unpacker:
-    """libzstd, which perf uses too, on one stream of any number of frames; raises ``ToolMissing`` where it is not."""
+class _Unpacker:
+    """libzstd, which perf uses too, on one stream; raises ``ToolMissing`` where it is not installed."""
 
     def __init__(self) -> None:
-        name = ctypes.util.find_library("zstd") or "libzstd.so.1"
         try:
-            self._library = ctypes.CDLL(name)
+            self._library = ctypes.CDLL("libzstd.so.1")
         except OSError as error:
             raise ToolMissing(
                 "the profile is compressed, and libzstd is not installed (package libzstd1); install it, "
@@ -261,20 +236,16 @@ class Unpacker:
         self._library.ZSTD_decompressStream.restype = ctypes.c_size_t
         self._stream = ctypes.c_void_p(self._library.ZSTD_createDStream())
         self._output = ctypes.create_string_buffer(_UNPACKED_BYTES)
+        weakref.finalize(self, self._library.ZSTD_freeDStream, self._stream)
 
     def unpack(self, data: bytes) -> Iterator[bytes]:
-        """What ``data``, the next part of the stream, unpacks to. Raises ``ValueError`` when it is damaged."""
-        source = ctypes.create_string_buffer(data, len(data))
-        packed = _Buffer(ctypes.cast(source, ctypes.c_void_p), len(data), 0)
-        while True:
-            plain = _Buffer(ctypes.cast(self._output, ctypes.c_void_p), _UNPACKED_BYTES, 0)
+        """What the next part of the stream unpacks to. Raises ``ValueError`` when it is damaged."""
+        packed = _Buffer(data, len(data))
+        plain = _Buffer(ctypes.cast(self._output, ctypes.c_char_p), _UNPACKED_BYTES, _UNPACKED_BYTES)
+        # Output that fills the buffer may have more behind it.
+        while packed.at < packed.size or plain.at == plain.size:
+            plain.at = 0
             status = self._library.ZSTD_decompressStream(self._stream, ctypes.byref(plain), ctypes.byref(packed))
             if self._library.ZSTD_isError(ctypes.c_size_t(status)):
                 raise ValueError("a compressed record cannot be unpacked")
             yield ctypes.string_at(self._output, plain.at)
-            if packed.at == packed.size and plain.at < plain.size:
-                return
-
-    def __del__(self) -> None:
-        if hasattr(self, "_stream"):
-            self._library.ZSTD_freeDStream(self._stream)

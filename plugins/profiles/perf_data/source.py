@@ -18,15 +18,9 @@ from numpy.typing import NDArray
 
 from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import ObjectBuild, Profile, Remark, Sampling
-from linesmith.plugins.profiles.perf_data.header import OpenedHeader, PerfEvent, PerfHeader, SampleField, open_header
+from linesmith.plugins.profiles.perf_data.header import PerfEvent, PerfHeader, SampleField, open_header
 from linesmith.plugins.profiles.perf_data.processes import Processes, add_decoded
-from linesmith.plugins.profiles.perf_data.records import (
-    ByteOrder,
-    PerfRecord,
-    RecordBlock,
-    RecordWalker,
-    Unpacker,
-)
+from linesmith.plugins.profiles.perf_data.records import PerfRecord, RecordBlock, blocks_of, low_half, unpack
 from linesmith.plugins.profiles.sample_profile import profile_of_samples
 from linesmith.plugins.profiles.samples import SAMPLE, Code, Mode, Rows, Samples, Words
 
@@ -62,7 +56,7 @@ class _SampleCursor:
 
 
 def sample_rows(
-    block: RecordBlock, numbers: NDArray[np.int64], event: PerfEvent, order: ByteOrder, number: Callable[[Code], int]
+    block: RecordBlock, numbers: NDArray[np.int64], event: PerfEvent, number: Callable[[Code], int]
 ) -> tuple[Rows, int]:
     """The samples with these numbers in the block, all of one event, and how many more of them are damaged.
 
@@ -73,8 +67,8 @@ def sample_rows(
     rows = np.zeros(len(numbers), SAMPLE)
     rows["cpu"] = rows["pid"] = -1
     rows["mode"] = block.misc[numbers] & _MODE
-    _fixed(rows, cursor, event, order)
-    chains = _variable(cursor, event, order)
+    _fixed(rows, cursor, event.fields)
+    chains = _variable(cursor, event)
     if event.fields & (SampleField.WEIGHT | SampleField.WEIGHT_STRUCT):
         weight = cursor.take()
         whole = np.minimum(weight, np.uint64(0xFFFFFFFF))
@@ -97,20 +91,19 @@ def identifiers(block: RecordBlock, numbers: NDArray[np.int64], event: PerfEvent
     return block.words[place]
 
 
-def _fixed(rows: Rows, cursor: _SampleCursor, event: PerfEvent, order: ByteOrder) -> None:
+def _fixed(rows: Rows, cursor: _SampleCursor, fields: int) -> None:
     """The fields of one word each, from the first to the period."""
-    fields = event.fields
     cursor.skip(1 if fields & SampleField.IDENTIFIER else 0)
     if fields & SampleField.IP:
         rows["ip"] = cursor.take()
     if fields & SampleField.TID:
-        rows["pid"] = order.halves(cursor.take())[0].astype(np.uint32).view(np.int32)
+        rows["pid"] = low_half(cursor.take()).astype(np.uint32).view(np.int32)
     cursor.skip(1 if fields & SampleField.TIME else 0)
     if fields & SampleField.ADDR:
         rows["address"] = cursor.take()
     cursor.skip(sum(1 for one in (SampleField.ID, SampleField.STREAM_ID) if fields & one))
     if fields & SampleField.CPU:
-        rows["cpu"] = order.halves(cursor.take())[0].astype(np.uint32).view(np.int32)
+        rows["cpu"] = low_half(cursor.take()).astype(np.uint32).view(np.int32)
     cursor.skip(1 if fields & SampleField.PERIOD else 0)
 
 
@@ -132,7 +125,7 @@ def returns_of(chain: Sequence[int]) -> tuple[int, ...]:
     return tuple(word for word in chain[begin:end] if word)
 
 
-def _variable(cursor: _SampleCursor, event: PerfEvent, order: ByteOrder) -> Words | None:
+def _variable(cursor: _SampleCursor, event: PerfEvent) -> Words | None:
     """Pass over the fields of any length in front of the weight; the call chains, where the samples have any."""
     fields = event.fields
     if fields & SampleField.READ:
@@ -144,7 +137,7 @@ def _variable(cursor: _SampleCursor, event: PerfEvent, order: ByteOrder) -> Word
         chains = _call_chains(cursor)
     if fields & SampleField.RAW:
         # Its length of 32 bits and its bytes fill whole words together.
-        cursor.skip((order.halves(cursor.take())[0].astype(np.int64) + 4) // 8 - 1)
+        cursor.skip((low_half(cursor.take()).astype(np.int64) + 4) // 8 - 1)
     if fields & SampleField.BRANCH_STACK:
         counters = 1 if event.branches & _BRANCH_COUNTERS else 0
         count = _count(cursor)
@@ -183,25 +176,19 @@ def read_perf_data(path: Path, source: str) -> Profile:
 class _Stream:
     """The records of one file, taken in one after the other."""
 
-    def __init__(self, opened: OpenedHeader) -> None:
-        self._opened = opened
-        self._header: PerfHeader = opened.header
-        self._processes = Processes(self._header.order)
+    def __init__(self, header: PerfHeader) -> None:
+        self._header = header
+        self._processes = Processes()
         self._samples = Samples()
-        self._unpacker: Unpacker | None = None
-        self._inner = RecordWalker(self._header.order)
         self._traced = False
 
     def read(self, file: IO[bytes]) -> None:
         """Take in every record. Raises ``ValueError`` and ``struct.error`` for damaged ones."""
-        file.seek(self._opened.begin)
-        outer = RecordWalker(self._header.order)
-        for data in _pieces(file, self._opened):
-            for block in outer.feed(data):
-                self._take(block)
-        whole = outer.is_between_records and self._inner.is_between_records
-        if not (whole or self._opened.unfinished):
-            raise ValueError("it is cut off in the middle of a record")
+        for block in blocks_of(_pieces(file, self._header), may_be_cut=self._header.unfinished):
+            # A pipe tells of an event in front of its samples, which may be in the same block.
+            for number in np.flatnonzero(block.kind != PerfRecord.SAMPLE).tolist():
+                self._take_other(int(block.kind[number]), block.record(number))
+            self._take_samples(block)
 
     def decode_traces(self, path: Path, source: str) -> None:
         """Let perf find the samples in hardware traces, if the file has any; it prints the others, too."""
@@ -229,7 +216,7 @@ class _Stream:
             sampling,
             tuple(header.names.get(at, f"{one.type}:{one.config:#x}") for at, one in enumerate(header.events)),
             header.nodes,
-            (unfinished,) if self._opened.unfinished else (),
+            (unfinished,) if header.unfinished else (),
             processes,
         )
 
@@ -243,41 +230,17 @@ class _Stream:
             found.add_rows(self._processes.located(rows))
         return found
 
-    def _take(self, block: RecordBlock) -> None:
-        """A pipe tells of an event in front of its samples, which may be in the same block."""
-        for number in np.flatnonzero(block.kind == PerfRecord.HEADER_ATTR).tolist():
-            self._take_other(PerfRecord.HEADER_ATTR, block, number)
-        self._take_samples(block)
-        for number in np.flatnonzero(
-            (block.kind != PerfRecord.SAMPLE) & (block.kind != PerfRecord.HEADER_ATTR)
-        ).tolist():
-            self._take_other(int(block.kind[number]), block, number)
-
-    def _take_other(self, kind: int, block: RecordBlock, number: int) -> None:
-        order, record = self._header.order, block.record(number)
+    def _take_other(self, kind: int, record: bytes) -> None:
         match kind:
-            case PerfRecord.MMAP | PerfRecord.MMAP2 | PerfRecord.COMM | PerfRecord.FORK:
-                self._processes.take(kind, record)
             case PerfRecord.LOST:
-                self._samples.lost += min(order.unpack("Q", record, 16)[0], _MOST_LOST)
+                self._samples.lost += min(unpack("Q", record, 16)[0], _MOST_LOST)
             case PerfRecord.LOST_SAMPLES:
-                self._samples.lost += min(order.unpack("Q", record, 8)[0], _MOST_LOST)
+                self._samples.lost += min(unpack("Q", record, 8)[0], _MOST_LOST)
             case PerfRecord.AUXTRACE_INFO:
                 self._traced = True
-            case PerfRecord.COMPRESSED | PerfRecord.COMPRESSED2:
-                self._take_packed(kind, record)
             case _:
                 self._header.take(kind, record)
-
-    def _take_packed(self, kind: int, record: bytes) -> None:
-        """The records within a compressed one; the newer kind tells its length, for it is padded."""
-        packed = record[8:]
-        if kind == PerfRecord.COMPRESSED2:
-            packed = record[16 : 16 + self._header.order.unpack("Q", record, 8)[0]]
-        self._unpacker = self._unpacker or Unpacker()
-        for plain in self._unpacker.unpack(packed):
-            for block in self._inner.feed(plain):
-                self._take(block)
+                self._processes.take(kind, record)
 
     def _take_samples(self, block: RecordBlock) -> None:
         numbers = np.flatnonzero(block.kind == PerfRecord.SAMPLE)
@@ -293,16 +256,13 @@ class _Stream:
             groups = [(events[event], some) for event, some in by_id if event is not None]
             self._samples.unread += sum(len(some) for event, some in by_id if event is None)
         for event, some in groups:
-            rows, damaged = sample_rows(block, some, event, self._header.order, self._samples.number)
+            rows, damaged = sample_rows(block, some, event, self._samples.number)
             self._samples.unread += damaged
             self._samples.add_rows(rows)
 
 
-def _pieces(file: IO[bytes], opened: OpenedHeader) -> Iterator[bytes]:
-    """The data of the file; behind it come the sections of the header."""
-    while opened.end is None or file.tell() < opened.end:
-        left = _PIECE if opened.end is None else min(_PIECE, opened.end - file.tell())
-        data = file.read(left)
-        if not data:
-            return
+def _pieces(file: IO[bytes], header: PerfHeader) -> Iterator[bytes]:
+    """The records of the file, which has the sections of the header behind them."""
+    file.seek(header.begin)
+    while data := file.read(min(_PIECE, header.end - file.tell())):
         yield data
