@@ -162,7 +162,8 @@ def analyse(
     reports = read_profiles(profile)
     report = _chosen(reports, evidence.section, profile)
     trust = Trust(evidence.trust or Trust.BUILD_ID)
-    if trust is Trust.SYMBOLS and not any(access.function for line in report.lines for access in line.accesses):
+    named = any(access.function for line in report.lines for access in line.accesses)
+    if trust is Trust.SYMBOLS and report.sampling is not None and not named:
         raise ProfileError(f"{profile} has no names of functions for --by-symbol; give the text of {SCRIPT}")
     if trace is not None:
         from linesmith.tuner.replay.recorded_trace import trace_of
