@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from linesmith.analyzer.access.access_map import AccessMap
-from linesmith.analyzer.attribution.evidence import function_names
+from linesmith.analyzer.attribution.evidence import evidence_of, function_names
 from linesmith.analyzer.attribution.identify import (
     identified,
     lines_known_to_hold,
@@ -139,7 +139,7 @@ def narrowed(found: Explanation, record: str) -> Explanation:
     if found.profile.recording is not None:
         lines = lines_known_to_hold(record, left, containment)
         if not is_kernel(found.reading.layouts):
-            lines = (*lines, *lines_of_unknown_memory(left))
+            lines = (*lines, *_about(record, lines_of_unknown_memory(left), found, containment))
         lines = lines[:MOST_COLDER]
     colder = _apart(holding(_explained(found, lines), record, containment) if lines else (), found, containment)
     looked_at = set(map(id, lines))
@@ -148,6 +148,19 @@ def narrowed(found: Explanation, record: str) -> Explanation:
     shown, behind = (held, colder) if held else (colder, ())
     narrow = replace(found, findings=shown, others=others, colder=behind, left_out=hidden)
     return replace(narrow, unseen=found.left_out, narrowed_to=record)
+
+
+def _about(
+    record: str, lines: tuple[CacheLine, ...], found: Explanation, containment: Containment
+) -> tuple[CacheLine, ...]:
+    """The lines on which code touches a ``record`` or one that holds it: no others can be explained by it."""
+    if found.accesses is None:
+        return lines
+    own = found.reading.layouts.variants(record)
+    wanted = {held.id for one in own for held in (one, *containment.holders(one.id))}
+    code = code_evidence(lines, found.profile, containment, (), (), found.accesses, found.same_build)
+    spots = {access: evidence_of(access, code).touches.spots for line in lines for access in line.accesses}
+    return tuple(line for line in lines if any(one in wanted for access in line.accesses for one, _ in spots[access]))
 
 
 def of_line(found: Explanation, rank: int) -> Explanation:
