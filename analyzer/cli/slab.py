@@ -8,14 +8,16 @@ smaller member.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from linesmith.analyzer.base.errors import CodeMissing, DebugInfoMissing
 from linesmith.analyzer.cli import options
-from linesmith.analyzer.cli.analysis import kernel_of, load
+from linesmith.analyzer.cli.analysis import kernel_of, load, load_accesses
 from linesmith.analyzer.cli.output import text_columns
 
 if TYPE_CHECKING:
@@ -153,21 +155,30 @@ def changed_record(
         raise click.UsageError(f"these options need one TYPE, and {found}; name one")
     known = kernel_of(elf, reading.identity, machine)
     layout = without(chosen[0], change.without) if change.without else chosen[0]
-    advice = tuple(_advice(reading, layout, change, Allocation(known.kernel, Containment(reading.layouts), asked)))
+    advice = tuple(_advice(elf, reading, layout, change, Allocation(known.kernel, Containment(reading.layouts), asked)))
     base = SlabAnswer(reading.identity, known.kernel.machine, known.named, (), bool(known.kernel.measured))
     if format_ == "json":
         return structures_json(advice, base, change.without)
     return render_structures(advice, reading.layouts, base, change.without, columns)
 
 
-def _advice(reading: Reading, layout: Layout, change: StructureChange, home: Allocation) -> Iterator[StructuralAdvice]:
+def _advice(
+    elf: Path, reading: Reading, layout: Layout, change: StructureChange, home: Allocation
+) -> Iterator[StructuralAdvice]:
+    from linesmith.tuner.structure.case import functions_by_member
     from linesmith.tuner.structure.embedding import Pulling, pulled_in
     from linesmith.tuner.structure.locks import made_smaller
     from linesmith.tuner.structure.readers import put_apart
 
     if change.pull_in:
+        accesses = None
+        if not change.cold:
+            # The access map tells what is cold; a file without code has none.
+            with suppress(CodeMissing, DebugInfoMissing):
+                accesses = load_accesses(elf).accesses
+        functions = functions_by_member(reading.layouts.by_id(layout.id), reading.layouts, accesses)
         pulling = Pulling(change.pull_in, change.size, cold=change.cold)
-        yield from pulled_in(layout, reading.layouts, home, pulling)
+        yield from pulled_in(layout, reading.layouts, home, pulling, functions)
     elif change.push_out:
         yield from put_apart(layout, home, change.push_out)
     else:

@@ -79,12 +79,12 @@ def changed(layout: Layout, layouts: Layouts, random: Random) -> Iterator[Struct
     """Every kind of change that the record allows, for random members with random cold ones."""
     home = Allocation(None, Containment(layouts))
     name = random.choice(layout.members).name
-    cold = tuple(member.name for member in layout.members if member.name and not random.randrange(4))
+    heat = {member.name: random.randrange(9) for member in layout.members if member.name}
     pointers = [member.name for member in layout.members if member.target][:1]
     asked = (
         put_apart(layout, home, name),
         made_smaller(layout, home, name, random.choice((1, 2, 4, 8, 12, 16))),
-        *(pulled_in(layout, layouts, home, Pulling(pointer, cold=cold)) for pointer in pointers),
+        *(pulled_in(layout, layouts, home, Pulling(pointer), heat) for pointer in pointers),
     )
     for one in asked:
         try:

@@ -52,12 +52,13 @@ def home(layouts: LayoutTable, kernel: Kernel | None = KERNEL) -> Allocation:
 def pulled(
     name: str,
     cold: tuple[str, ...] = (),
+    functions: dict[str, int] | None = None,
     outer: Layout = AREA,
     kernel: Kernel | None = KERNEL,
 ) -> Advice:
     """What the lock becomes inside the record."""
     layouts = table(outer, LOCK)
-    return tuple(pulled_in(outer, layouts, home(layouts, kernel), Pulling(name, cold=cold)))
+    return tuple(pulled_in(outer, layouts, home(layouts, kernel), Pulling(name, cold=cold), functions or {}))
 
 
 def test_a_lock_pulled_in_and_aligned_or_behind_what_is_there() -> None:
@@ -73,6 +74,10 @@ def test_cold_members_behind_a_small_lock_make_192_bytes() -> None:
     assert [use.pages_per_1000 for use in last.memory_after] == [48]
     assert (last.after[0].size, last.after[0].alignment) == (192, 64)
     assert (offsets(last.after[0])["vm_lock"], offsets(last.after[0])["shared"]) == (128, 136)
+    functions = {"swap_readahead_info": 2, "detached": 5, "shared": 7, "vm_file": 200}
+    last = pulled("vm_lock", functions=functions)[-1]
+    assert last.members == ("vm_lock", "shared")
+    assert last.notes[-1].startswith("Taken for cold because the fewest functions touch them: shared (7).")
 
 
 def test_where_objects_begin_is_told() -> None:

@@ -249,3 +249,17 @@ def tallied(case: Case, names: Sequence[str]) -> dict[str, FunctionTally]:
             tally.reads |= {name: None} if one.counts.reading else {}
             tally.writes |= {name: None} if one.counts.writing else {}
     return found
+
+
+def functions_by_member(layout: Layout, layouts: Layouts, accesses: AccessMap | None) -> dict[str, int]:
+    """How many functions touch each member, by its name; empty where the code was not followed.
+
+    Where no profile tells, those that the code names least are guessed to be cold.
+    """
+    if accesses is None:
+        return {}
+    found: dict[str, set[str]] = {member.name: set() for member in layout.members if member.name}
+    for part in accesses_of(layout, layouts, accesses).members:
+        if top(part.path) in found:
+            found[top(part.path)].update(one.function for one in part.functions)
+    return {name: len(functions) for name, functions in found.items()}

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from linesmith.analyzer.attribution.lock import has_lock, is_lock
 from linesmith.analyzer.base.errors import StructureRefused
@@ -21,7 +22,7 @@ from linesmith.analyzer.model import (
     TriageKind,
 )
 from linesmith.tuner.constraints.rules import freedom
-from linesmith.tuner.structure.case import Allocation, Case, accessors
+from linesmith.tuner.structure.case import Allocation, Case, accessors, functions_by_member
 from linesmith.tuner.structure.locks import SMALL_LOCK
 from linesmith.tuner.structure.reshape import at, behind, embedded, explained, with_member
 
@@ -45,9 +46,12 @@ class Pulling:
     cold: tuple[str, ...] = ()
 
 
-def pulled_in(layout: Layout, layouts: Layouts, home: Allocation, wish: Pulling) -> Iterator[StructuralAdvice]:
+def pulled_in(
+    layout: Layout, layouts: Layouts, home: Allocation, wish: Pulling, functions: Mapping[str, int]
+) -> Iterator[StructuralAdvice]:
     """The object pulled in as it is; then, of a lock or where a size is asked for, smaller; then with cold members.
 
+    ``functions`` says how many touch each member: where none are named, those with the fewest are taken for cold.
     Raises ``StructureRefused`` for what is no pointer to a known record.
     """
     target = _target_of(layout, wish.member, layouts)
@@ -58,9 +62,11 @@ def pulled_in(layout: Layout, layouts: Layouts, home: Allocation, wish: Pulling)
     smaller = replace(plain, size=small)
     if small is not None and small < target.size:
         yield _advice(layout, target, smaller, _in_place(layout, target, smaller, last), home)
-    if wish.cold:
-        asked = replace(smaller, cold=wish.cold)
-        yield _advice(layout, target, asked, _with_cold_behind(layout, target, asked, last), home)
+    guessed = {} if wish.cold else functions
+    cold = wish.cold or _fewest_cold(layout, target, smaller, last, functions)
+    if cold:
+        asked = replace(smaller, cold=cold)
+        yield _advice(layout, target, asked, _with_cold_behind(layout, target, asked, last), home, guessed)
 
 
 def _target_of(layout: Layout, member: str, layouts: Layouts) -> Layout:
@@ -107,6 +113,26 @@ def _with_cold_behind(layout: Layout, target: Layout, wish: Pulling, last: froze
     return behind(here, position, [at(layout, name) for name in wish.cold])
 
 
+def _fewest_cold(
+    layout: Layout, target: Layout, wish: Pulling, last: frozenset[int], functions: Mapping[str, int]
+) -> tuple[str, ...]:
+    """Of the members that the fewest functions touch as many as make the record smallest; none if it stays."""
+    here, position = _pulled(layout, target, wish)
+    if position not in last:
+        return ()
+    sizes = {member.name: member.size for member in layout.members}
+    known = [name for name in functions if name in sizes and name != wish.member and at(layout, name) in last]
+    moved = [at(layout, name) for name in sorted(known, key=lambda name: (functions[name], -sizes[name]))]
+    after = [behind(here, position, moved[:count]).size for count in range(len(moved) + 1)]
+    least = min(after)
+    moved = moved[: after.index(least)]
+    for place in reversed(moved[:]):
+        rest = [one for one in moved if one != place]
+        if rest and behind(here, position, rest).size == least:
+            moved = rest
+    return tuple(layout.members[place].name for place in moved)
+
+
 def _beside(layout: Layout, name: str) -> Iterator[str]:
     """The members that lie on a line of the one called ``name``, were the record to begin with a line."""
     own = layout.members[at(layout, name)]
@@ -117,7 +143,15 @@ def _beside(layout: Layout, name: str) -> Iterator[str]:
             yield member.name or "an anonymous member"
 
 
-def _advice(layout: Layout, target: Layout, wish: Pulling, after: Layout, home: Allocation) -> StructuralAdvice:
+def _advice(
+    layout: Layout,
+    target: Layout,
+    wish: Pulling,
+    after: Layout,
+    home: Allocation,
+    guessed: Mapping[str, int] = MappingProxyType({}),
+) -> StructuralAdvice:
+    """``guessed`` says how many functions touch each member, where its cold ones rest on that."""
     cold = sorted(wish.cold, key=lambda name: at(layout, name))
     size = wish.size if wish.size is not None else target.size
     smaller = f" with {size} bytes" if size != target.size else ""
@@ -133,7 +167,7 @@ def _advice(layout: Layout, target: Layout, wish: Pulling, after: Layout, home: 
         after=(after,),
         memory_before=(*home.now(layout), *home.of_another(target)),
         memory_after=home.then(after),
-        notes=tuple(_notes(layout, target, wish, after, home)),
+        notes=(*_notes(layout, target, wish, after, home), *_guess(cold, guessed)),
     )
 
 
@@ -153,6 +187,12 @@ def _notes(layout: Layout, target: Layout, wish: Pulling, after: Layout, home: A
     if cache is not None and cache.basis is SlabBasis.ASSUMED:
         yield f"The cache is assumed: {cache.reason}."
     yield ONE_EACH.format(outer=layout.name, inner=target.name)
+
+
+def _guess(cold: Sequence[str], functions: Mapping[str, int]) -> Iterator[str]:
+    if functions and cold:
+        counted = ", ".join(f"{name} ({functions[name]})" for name in cold)
+        yield f"Taken for cold because the fewest functions touch them: {counted}. A profile may tell otherwise."
 
 
 def pulling_in(case: Case) -> Iterator[StructuralAdvice]:
@@ -194,11 +234,12 @@ def _shared(layout: Layout, layouts: Layouts) -> bool:
 
 
 def _advice_for_owned(case: Case, record: Layout, pointer: str, reasons: tuple[str, ...]) -> Iterator[StructuralAdvice]:
-    """The object as it is, then smaller."""
+    """The object as it is, then smaller or with cold members behind it."""
     base = case.ground
     home = Allocation(base.premises.kernel, base.containment)
+    functions = functions_by_member(record, base.layouts, base.accesses)
     try:
-        ways = tuple(pulled_in(record, base.layouts, home, Pulling(pointer)))
+        ways = tuple(pulled_in(record, base.layouts, home, Pulling(pointer), functions))
     except StructureRefused:
         return
     reached = accessors(replace(case, layout=record), (pointer,))
