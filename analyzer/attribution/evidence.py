@@ -2,9 +2,9 @@
 """What the code says about a sampled function: the record types it can reach, and how surely.
 
 A pasted report has no usable addresses, but its function names survive kernel builds. A function reaches the
-records its parameters and variables point to, those of code inlined into it as well. Source: DW_TAG_formal_parameter
-and DW_TAG_variable through ``dwarf.touched``; for C library locks, whose code is not in the program, POSIX names the
-type.
+records its parameters and variables point to (those of code inlined into it as well), and, one pointer
+further, the records those point to. Source: DW_TAG_formal_parameter and DW_TAG_variable through
+``dwarf.touched``; for C library locks, whose code is not in the program, POSIX names the type.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from dataclasses import dataclass, field, replace
 from linesmith.analyzer.attribution.code_touches import UNTOUCHED, CodeTouches, together
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import Containment
-from linesmith.analyzer.model import Access, Operand, Profile, Touched
+from linesmith.analyzer.model import Access, MemberCategory, Operand, Profile, Touched
 
 # How likely a function works on a record of a variable's type, by the way it came to the variable.
 DIRECT = 1.0
 INLINED = 0.8
 RETURNED = 0.5
+ONE_POINTER_FURTHER = 0.3
 ON_STACK = 0.1
 # A pointer to a record that another reached record holds (the atomic in a semaphore) is taken to point into it.
 POINTS_INTO_ANOTHER = 0.1
@@ -31,6 +32,8 @@ LINK_BYTES = 32
 # Static keys are patched into the code and tracepoints sleep: code that names them does not touch them.
 DORMANT = frozenset({"static_key", "static_key_false", "static_key_true", "tracepoint", "tracepoint_func", "_ddebug"})
 
+# A hub such as task_struct points to everything; what it points to says nothing about one function.
+HUB_POINTERS = 24
 # Records nest less deeply in real programs; the bound keeps damaged input from recursing for ever.
 DEPTH = 12
 
@@ -113,6 +116,8 @@ def gather(
         if item.record not in DORMANT:
             _strengthen(found.setdefault(item.function, {}), item.record, _direct_reach(item))
     for reaches in found.values():
+        for record, reach in _one_pointer_further(reaches, layouts):
+            _strengthen(reaches, record, reach)
         _discount_parts(reaches, layouts)
     every: dict[str, set[int]] = {}
     written: dict[str, set[int]] = {}
@@ -181,6 +186,17 @@ def _parts(record: str, layouts: Layouts) -> set[str]:
         frontier = [member.record for member in members if member.record is not None]
         parts |= {layouts.by_id(one).name for one in frontier}
     return parts - {"", record}
+
+
+def _one_pointer_further(reaches: Mapping[str, Reach], layouts: Layouts) -> list[tuple[str, Reach]]:
+    further = []
+    for record, reach in reaches.items():
+        members = [member for layout in layouts.variants(record)[:1] for member in layout.members]
+        pointers = {m.target: m.name for m in members if m.target and m.category is MemberCategory.POINTER}
+        if len(pointers) <= HUB_POINTERS:
+            quality = reach.quality * ONE_POINTER_FURTHER
+            further += [(target, Reach(quality, False, f"{record}.{name}")) for target, name in pointers.items()]
+    return further
 
 
 def _strengthen(reaches: dict[str, Reach], record: str, reach: Reach) -> None:
