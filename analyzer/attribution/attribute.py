@@ -99,6 +99,22 @@ def attribute_to(one: Hypothesis, line: CacheLine, neighbours: Neighbourhood) ->
     return replace(whole.described(explanation), margin=1.0) if explanation.explained >= MOSTLY else None
 
 
+def attribute_begun(one: Hypothesis, line: CacheLine, neighbours: Neighbourhood) -> LineObject | None:
+    """The part ``one``, sure on the line behind, if most of this line is in it and no code that is known objects.
+
+    Code that the ELF file does not have is taken to touch it: where it begins is known.
+    """
+    clues = clues_of(line.accesses, neighbours.evidence)
+    held, _ = within(clues, one, neighbours.evidence.containment)
+    known = [clue for clue in held if clue.spots or clue.known.records]
+    fitting = [clue for clue in known if probability(clue, one.layout, clue.offset - one.start)[1]]
+    share = sum(clue.samples for clue in held) / max(1, sum(clue.samples for clue in clues))
+    if not known or len(fitting) < len(known) or share < MOSTLY:
+        return None
+    described = _LineClues(clues, line, neighbours).described(_JudgedHypothesis(one, 0.0, 0.0, share))
+    return replace(described, outcome=Outcome.INNER_TYPE_ONLY, margin=1.0)
+
+
 def attribute_at(start: int, size: int, line: CacheLine, neighbours: Neighbourhood) -> LineObject | None:
     """The type that best explains the accesses to an object of ``size`` bytes known to begin at ``start``.
 

@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from linesmith.analyzer.attribution.attribute import attribute, attribute_to
+from linesmith.analyzer.attribution.attribute import attribute, attribute_begun, attribute_to
 from linesmith.analyzer.attribution.doubts import (
     NEIGHBOURHOOD,
     Neighbourhood,
@@ -58,6 +58,7 @@ _IN_KERNEL = (
 _OTHER_LAYOUT = "its members are at other offsets in the build of the report"
 _OPEN_START = "another start explains the line almost as well"
 _REACHES = "it reaches over from a line close by, where it is sure"
+_BEGINS_HERE = "it begins here and goes on on the line behind, where it is sure"
 _ALONE = "of the types that are sure on other lines it is the only one that can begin here"
 
 Objects = tuple[LineObject, ...]
@@ -86,7 +87,7 @@ def joint_objects(
         pairs = zip(lines, found, strict=True)
         found = tuple(one if _stands(line, one, learnt) else known.objects_on(line) for line, one in pairs)
     sure = sorted(set(_sure_objects(lines, found)), key=lambda one: one.address)
-    elsewhere = _SureElsewhere(sure, known, learnt)
+    elsewhere = _SureElsewhere(sure, tuple(dict.fromkeys(_sure_parts(lines, found))), known, learnt)
     told = _without_overlaps(lines, tuple(map(elsewhere.of, lines, found)), known)
     pairs = zip(lines, told, strict=True)
     named = ((line, as_nested_records(objects, line, containment)) for line, objects in pairs)
@@ -150,6 +151,12 @@ class _Knowledge:
         if one.start + self.containment.layouts.by_id(one.layout).size <= 0:
             return None
         return attribute_to(one, _own(line, self.kernel), self.neighbours)
+
+    def begun(self, one: Hypothesis, line: CacheLine) -> LineObject | None:
+        """A part that is sure on the line behind, on the line where it begins, if that line is about it."""
+        if not 0 <= one.start < line.bytes:
+            return None
+        return attribute_begun(one, _own(line, self.kernel), self.neighbours)
 
     def with_misfits(self, one: LineObject, line: CacheLine) -> LineObject:
         """An object of a line; if only code tells it, with what hardly fits it, as a reason."""
@@ -221,6 +228,15 @@ def _sure_objects(lines: Sequence[CacheLine], found: Sequence[Objects]) -> Itera
             yield from _start_of(line, objects)
 
 
+def _sure_parts(lines: Sequence[CacheLine], found: Sequence[Objects]) -> Iterator[PlacedStart]:
+    """The locks and other parts that are sure, though not whose, and that begin before their line."""
+    for line, objects in zip(lines, found, strict=True):
+        first = objects[0]
+        part = first.outcome is Outcome.INNER_TYPE_ONLY or (first.outcome is Outcome.RESOLVED and is_lock(first.type))
+        if part and not first.origin and first.start < 0:
+            yield from _start_of(line, objects)
+
+
 def _without_overlaps(lines: Sequence[CacheLine], found: Sequence[Objects], known: _Knowledge) -> Iterator[Objects]:
     """The objects on each line; of two that claim the same bytes the surer one has them, on both lines."""
     claimed = ClaimedMemory(known.containment)
@@ -288,8 +304,11 @@ class _SureElsewhere:
     part that many types hold, than one that was seen nowhere, if it is the only one that slabs let begin there.
     """
 
-    def __init__(self, sure: Sequence[PlacedStart], known: _Knowledge, starts: SlabStarts | None) -> None:
+    def __init__(
+        self, sure: Sequence[PlacedStart], parts: Sequence[PlacedStart], known: _Knowledge, starts: SlabStarts | None
+    ) -> None:
         self._sure = sure
+        self._parts = parts
         self._addresses = [one.address for one in sure]
         self._types = frozenset(one.layout for one in sure)
         self._known = known
@@ -306,6 +325,10 @@ class _SureElsewhere:
                 whole = self._known.reaching(one, line)
                 if whole is not None:
                     return (replace(whole, reason=reason),)
+        for part in self._parts if objects[0].outcome is Outcome.CANNOT_TELL else ():
+            begun = self._known.begun(Hypothesis(part.layout, part.address - line.address), line)
+            if begun is not None:
+                return (replace(begun, reason=_BEGINS_HERE),)
         return objects
 
     def _only_owner(self, line: CacheLine, objects: Objects) -> Iterator[Hypothesis]:

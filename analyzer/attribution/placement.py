@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import PurePath
@@ -41,6 +41,8 @@ _FEWEST = 2
 # names is now and then the instruction behind (docs/access.md).
 INSIDE = 0.95
 TOUCHING = 0.8
+# Addresses without names that must tell: of 512 distances, none makes so many touch memory by chance.
+NAMELESS = 12
 _INTO = re.compile(r"(?P<name>[\w.$]+)\+(?P<bytes>0x[0-9a-fA-F]+|\d+)")
 _ANOTHER_BUILD = "the code addresses are not those of the ELF file; functions are matched by name"
 _KERNEL_NAMES = ("[kernel.kallsyms]", "[kernel.vmlinux]", "vmlinux")
@@ -310,10 +312,10 @@ def with_linked_code(
     if not _enough(rows):
         distance = None if kernel or identity is None else _by_variables(profile, rows, accesses, identity)
         if distance is None:
-            return profile, None
+            return _with_names(profile, accesses) if kernel else (profile, None)
     elif (distance := _distance(rows, accesses)) is None:
         return replace(profile, remarks=(*profile.remarks, Remark(_ANOTHER_BUILD))), None
-    fitting = {row.address for row in rows if row.fits(distance)}
+    fitting = dict.fromkeys(row.address for row in rows if row.fits(distance))
     words = (
         f"{len(fitting)} of {len(rows)} code addresses are those of the ELF file, moved by {distance:#x}: "
         "what each instruction touches is known"
@@ -326,14 +328,37 @@ def is_of_another_build(profile: Profile) -> bool:
     return any(remark.text == _ANOTHER_BUILD for remark in profile.remarks)
 
 
-def _linked(profile: Profile, places: Set[int], distance: int, words: str) -> Profile:
-    """The profile with a remark, and with the code addresses among ``places`` as in the file, the others left out."""
+def _with_names(profile: Profile, accesses: AccessMap) -> tuple[Profile, int | None]:
+    """The same for a report of a kernel that names no function: the code tells them, if it is of this build."""
+    told = (access for line in profile.lines for access in line.accesses if access.kernel and not access.function)
+    codes = {one.code_address: 1 for one in told if one.code_address is not None}
+    distance = _solved_slide(codes, accesses) if len(codes) >= NAMELESS else None
+    if distance is None:
+        return profile, None
+    rows = resolve(np.array(sorted(codes), np.uint64) - np.uint64(distance), accesses)
+    names = {
+        address: accesses.functions[int(accesses.function[row])]
+        for address, row in zip(sorted(codes), rows, strict=True)
+        if row != NO_ROW
+    }
+    words = (
+        f"{len(names)} of {len(codes)} code addresses without a name are instructions of the ELF file that touch "
+        f"memory, moved by {distance:#x}: it is taken for the same build"
+    )
+    return _linked(profile, names, distance, words), distance
+
+
+def _linked(profile: Profile, places: Mapping[int, str | None], distance: int, words: str) -> Profile:
+    """The profile with a remark, and with the code addresses among ``places`` as in the file, the others left out.
+
+    The name of a function is put in where ``places`` tells it.
+    """
 
     def linked(access: Access) -> Access:
         address = access.code_address
         if address is None or address not in places:
             return replace(access, code_address=None)
-        return replace(access, code_address=address - distance)
+        return replace(access, code_address=address - distance, function=places[address] or access.function)
 
     lines = tuple(replace(line, accesses=tuple(map(linked, line.accesses))) for line in profile.lines)
     return replace(profile, lines=lines, remarks=(*profile.remarks, Remark(words)))

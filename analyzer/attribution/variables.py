@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which objects lie at an address: variables by DWARF, else by symbols, those of a snapshot; and whose these are.
 
-Of a CPU's variable the file tells where it lies in the section that each CPU has a copy of; where that copy is,
+Of a thread's or CPU's variable the file tells where it lies in the block of its thread or CPU; where that block is,
 instructions tell that touched such a variable.
 
 Emulated CPUs execute far fewer instructions between two ticks than real ones do, so that keeping time, RCU's grace
@@ -30,6 +30,8 @@ from linesmith.analyzer.model import Access, AccessOutcome, CacheLine, ObjectAre
 Shift = Callable[[int, int | None], int | None]
 # The kernel gives every CPU's copy whole pages (mm/percpu.c).
 _PAGE = 4096
+# The longest line, in bytes; of so many threads the own variables are named, on so many lines each.
+_LONGEST_LINE, _MOST_BLOCKS, _MOST_LINES = 256, 1024, 4096
 _NESTED, _OF_FUNCTION = "_ZN", "_ZZ"
 
 
@@ -38,9 +40,9 @@ def variable_areas(
 ) -> tuple[ObjectArea, ...]:
     """The variables on the profile's lines at their run-time addresses; ``shift`` is how far an address was moved.
 
-    Those of a CPU are known where its own instructions show where its copy begins.
+    Those of a CPU or of a thread are known where its own instructions show where its copy begins.
     """
-    plain = _StaticVariables(symbols, layouts, accesses)
+    plain = _StaticVariables(symbols, layouts, accesses, of_threads=False)
     copies = _copies(profile, symbols, accesses) if kernel and accesses is not None else {}
     begin, end = symbols.address_of("__per_cpu_start"), symbols.address_of("__per_cpu_end")
     section = range(begin or 0, end or 0)
@@ -53,29 +55,51 @@ def variable_areas(
             if address - distance in section:
                 areas = (replace(area, kind=ObjectKind.PER_CPU, cpu=cpu) for area in plain.on(line, distance))
                 found |= {area.address: area for area in areas}
+    if not kernel and accesses is not None:
+        found |= _of_threads(profile, _StaticVariables(symbols, layouts, accesses, of_threads=True), accesses)
     return tuple(found[address] for address in sorted(found))
 
 
-class _StaticVariables:
-    """Those of the file by address, without the own ones of its threads."""
+def _of_threads(profile: Profile, own: _StaticVariables, accesses: AccessMap) -> dict[int, ObjectArea]:
+    """The variables that threads have of their own, by address, in every block that is known."""
+    lines = sorted((one for one in profile.lines if one.address is not None), key=lambda one: one.address or 0)
+    addresses = [line.address or 0 for line in lines]
+    found: dict[int, ObjectArea] = {}
+    for distance in _blocks(profile, accesses):
+        first = bisect_right(addresses, distance + own.span.start - _LONGEST_LINE)
+        last = bisect_right(addresses, distance + own.span.stop - 1)
+        for line in lines[first : min(last, first + _MOST_LINES)]:
+            found |= {area.address: replace(area, detail="of a thread") for area in own.on(line, distance)}
+    return found
 
-    def __init__(self, symbols: ElfSymbols, layouts: Layouts, accesses: AccessMap | None) -> None:
-        self._symbols = symbols
+
+class _StaticVariables:
+    """Those of the file, or the own ones of its threads, by address."""
+
+    def __init__(self, symbols: ElfSymbols, layouts: Layouts, accesses: AccessMap | None, of_threads: bool) -> None:
+        self._symbols = None if of_threads else symbols
         self._layouts = layouts
         self._accesses = accesses
         self._rows: list[int] = []
         self._starts: list[int] = []
         if accesses is not None:
             # What a linker has thrown away is described at address 0.
-            placed = (accesses.static_of_thread == 0) & (accesses.static_address != 0)
+            placed = (accesses.static_of_thread == of_threads) & ((accesses.static_address != 0) | of_threads)
             self._rows = np.flatnonzero(placed).tolist()
             self._starts = accesses.static_address[self._rows].tolist()
+
+    @property
+    def span(self) -> range:
+        """From the first of them to the end of the last."""
+        if self._accesses is None or not self._rows:
+            return range(0)
+        return range(self._starts[0], self._starts[-1] + int(self._accesses.static_bytes[self._rows[-1]]))
 
     def on(self, line: CacheLine, distance: int) -> Iterator[ObjectArea]:
         """The variables on a line that lies ``distance`` above its place in the file."""
         begin = (line.address or 0) - distance
         end = begin + line.bytes
-        symbols = {one.address: one for one in self._symbols.variables(begin, end)}
+        symbols = {one.address: one for one in self._symbols.variables(begin, end)} if self._symbols else {}
         first, last = max(bisect_right(self._starts, begin) - 1, 0), bisect_right(self._starts, end - 1)
         for row in self._rows[first:last]:
             area = self._accesses and _described(self._accesses, row, symbols, self._layouts)
@@ -108,8 +132,27 @@ def _shown(name: str, symbol: ElfSymbol | None) -> str:
     return scoped if scoped.rpartition("::")[2] == name or name.startswith(_NESTED) else name
 
 
-def _of_cpus(profile: Profile, accesses: AccessMap) -> Iterator[tuple[CacheLine, Access, int]]:
-    """The accesses of the profile, with their row of the map, to variables that each CPU has a copy of."""
+def _blocks(profile: Profile, accesses: AccessMap) -> list[int]:
+    """How far the blocks of threads' own variables are above the offsets in them, by instructions that touched one.
+
+    A variable whose name several threads' variables have tells nothing, nor does an array.
+    """
+    own: dict[str, int | None] = {}
+    for row in np.flatnonzero(accesses.static_of_thread).tolist():
+        plain = accesses.static_bytes[row] == accesses.static_element[row]
+        name = accesses.statics[row]
+        own[name] = int(accesses.static_address[row]) if plain and name not in own else None
+    votes: Counter[int] = Counter()
+    for line, access, row in _rows_met(profile, accesses, AccessOutcome.PER_CPU) if own else ():
+        address = own.get(accesses.variables[int(accesses.variable[row])])
+        if address is not None:
+            into = int(accesses.place_offset[accesses.place[row]])
+            votes[(line.address or 0) + (access.offset or 0) - address - into] += 1
+    return [distance for distance, _ in votes.most_common(_MOST_BLOCKS)]
+
+
+def _rows_met(profile: Profile, accesses: AccessMap, outcome: AccessOutcome) -> Iterator[tuple[CacheLine, Access, int]]:
+    """The accesses of the profile that are rows of the map with such an outcome and a variable."""
     met = [
         (line, access, access.code_address)
         for line in profile.lines
@@ -118,14 +161,14 @@ def _of_cpus(profile: Profile, accesses: AccessMap) -> Iterator[tuple[CacheLine,
     ]
     rows = resolve(np.array([code for *_, code in met], np.uint64), accesses)
     for (line, access, _), row in zip(met, rows.tolist(), strict=True):
-        if row != NO_ROW and OUTCOMES[accesses.outcome[row]] is AccessOutcome.PER_CPU and accesses.variable[row]:
+        if row != NO_ROW and OUTCOMES[accesses.outcome[row]] is outcome and accesses.variable[row]:
             yield line, access, row
 
 
 def _copies(profile: Profile, symbols: ElfSymbols, accesses: AccessMap) -> dict[int, int]:
     """How far each CPU's copy of the per-CPU section is from the section, as most of its own accesses tell."""
     votes: dict[int, Counter[int]] = {}
-    for line, access, row in _of_cpus(profile, accesses):
+    for line, access, row in _rows_met(profile, accesses, AccessOutcome.PER_CPU):
         if len(access.by_cpu) == 1:
             into = int(accesses.place_offset[accesses.place[row]])
             for one in symbols.called(accesses.variables[int(accesses.variable[row])]):

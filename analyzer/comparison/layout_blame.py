@@ -19,7 +19,7 @@ from linesmith.analyzer.comparison.sums import Meeting, Place, ProfileSums
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.diff import MemberDiff, RecordDiff, Spot, changes
 from linesmith.analyzer.layouts.gaps import Span, line_of, lines_touched, meet, phases
-from linesmith.analyzer.layouts.leaves import named
+from linesmith.analyzer.layouts.leaves import nameable, named
 from linesmith.analyzer.model import (
     ADJACENT_LINE_BYTES,
     CACHE_LINE_BYTES,
@@ -38,6 +38,10 @@ from linesmith.analyzer.model import (
 # Who waits: both members of a pair, whichever has to, or a member alone; whether for another object or element.
 Waits: TypeAlias = tuple[frozenset[Place], bool]
 MOST_PUSHES = 3
+# Misses of a line, as a share of the upgrades made by fetching its neighbour, from which on it may have caused them.
+LEAST_SHARE = 0.05
+# Upgrades for nothing, since the other line of the pair was fetched: what a recording counts of adjacent lines.
+_PREFETCHED = "prefetch_upgrades"
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,12 @@ class ProfiledBuild:
     def _known(self) -> dict[str, tuple[int, ...]]:
         """Addresses by name, as far as they were looked up."""
         return {}
+
+    @cached_property
+    def upgrades(self) -> int:
+        """Upgrades that the fetch of adjacent lines made, where it is simulated."""
+        one = self.recording
+        return dict(one.counts).get(_PREFETCHED, 0) if one and one.adjacent else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +134,12 @@ def blame(
     explained = {one.victim for group in causes.values() for one in group}
     unexplained = [one for one in blameless if one.victim not in explained]
     total = _risen(gains)
+    upgrades = change_of(old.upgrades, new.upgrades, looked, exact=True) if exact else None
+    more = round(new.upgrades - old.upgrades * looked.after / looked.before)
+    if upgrades and upgrades.fate in (Fate.NEW, Fate.ROSE):
+        total += Bounds(more, more)
+        for cause, gain in _adjacent_causes(builds, more):
+            causes.setdefault(cause, []).append(gain)
     hidden = [one.sums.of("").contended for one in (old, new)]
     unknown = change_of(hidden[0], hidden[1], looked, exact).fate in (Fate.NEW, Fate.ROSE)
     made = [_cause(subject, differences, group, total) for (subject, differences), group in causes.items()]
@@ -299,6 +315,40 @@ class _Builds:
                 )
         return (subject, tuple(words)) if words else None
 
+    def neighbours(self, place: Place) -> Iterator[tuple[Place, tuple[str, tuple[str, ...]]]]:
+        """Members of the record, or variables, that lie on the other line of the pair now and did not before.
+
+        With each goes what differs.
+        """
+        layout = self.new.layout(place.type)
+        for other in sorted(set(self._beside(self.new, place)) - set(self._beside(self.old, place))):
+            next_to = (
+                f"{_whole_name(other)} lies on the line next to {_whole_name(place)} now, which is fetched with it"
+            )
+            subject = " and ".join(sorted({place.type, other.type}))
+            words: tuple[str, ...] = ()
+            if layout is not None and other.type == place.type:
+                subject = layout.title
+                words = tuple(self._differences(Meeting(place, other, False, ADJACENT_LINE_BYTES), layout))
+            yield other, (subject, (*words, next_to))
+
+    def _beside(self, build: ProfiledBuild, place: Place) -> Iterator[Place]:
+        """Every member of the record, or variable, on the other line of the aligned pair that a place is on."""
+        span, layout = build.span(place), build.layout(place.type)
+        if layout is not None and span is not None:
+            for start in self.starts(build, place.type):
+                other = line_of(span.offset + start) ^ 1
+                for one in nameable(layout, build.layouts):
+                    if other in lines_touched(one.offset + start, one.span.size):
+                        yield Place(place.type, one.path)
+        address = self.address(build, place)
+        if address is not None:
+            begin = (line_of(address) ^ 1) * CACHE_LINE_BYTES
+            own = self.variables(place.type)
+            for symbol in build.symbols.variables(begin, begin + CACHE_LINE_BYTES):
+                if symbol.name not in own:
+                    yield Place(symbol.name, symbol.name)
+
 
 def _one_line(addresses: Iterable[int | None], span: int) -> bool:
     return len({line_of(one or 0, span) for one in addresses}) == 1
@@ -347,3 +397,19 @@ def _spot(one: Spot | None) -> str:
     """The byte of the record, by line and byte of the line."""
     offset = one.offset if one else 0
     return f"{offset} (line {line_of(offset)} byte {offset % CACHE_LINE_BYTES})"
+
+
+def _adjacent_causes(builds: _Builds, more: int) -> Iterator[tuple[tuple[str, tuple[str, ...]], _GainedContention]]:
+    """Contended members that have another one next to them now, on the other line of a pair that is fetched whole.
+
+    A recording counts the upgrades that this makes, but not where: no more than a line's misses can be its.
+    """
+    misses: dict[Place, float] = {}
+    for one, amount in builds.new.sums.meetings.items():
+        for place in dict.fromkeys((one.victim, one.writer)):
+            misses[place] = misses.get(place, 0.0) + amount.most
+    for place, count in misses.items():
+        for other, cause in builds.neighbours(place) if count >= LEAST_SHARE * more else ():
+            pair = Meeting(place, other, False, ADJACENT_LINE_BYTES)
+            most = Bounds(0.0, min(more, count))
+            yield cause, _GainedContention(pair, pair, most, most)

@@ -74,6 +74,14 @@ def test_a_line_with_the_end_of_one_object_and_the_start_of_the_next_has_both(ke
     assert "several objects" in found["kinds"]
 
 
+def test_a_lock_that_goes_on_on_the_next_line_is_known_where_it_begins(kernel: Path) -> None:
+    """Its state ends a line, its holder begins the next; of the code that spins on the state this build has nothing."""
+    first = line(0, PAGE, "56 spin 300, 56 take 100, 8 d_lookup 50")
+    one, other = objects(kernel, None, first, line(1, PAGE + 64, "0 take 100/50, 0 queue 100/0, 8 queue 100/50"))
+    assert (object_told(one), object_told(other)) == ("big_mutex at 56 (inner type only)", "big_mutex at -8")
+    assert one.reason == "it begins here and goes on on the line behind, where it is sure"
+
+
 def test_a_profile_may_know_how_many_cpus_there_were() -> None:
     assert cpus_of(profile_of()) is None
     assert cpus_of(profile_of(sampling=Sampling(cpus=12))) == 12

@@ -52,7 +52,12 @@ struct session {
 };
 struct counters {
     volatile long received;
+#ifdef NEAR
+    char apart[56];
+#else
     char apart[120];
+#endif
+    volatile long sent;
 } __attribute__((aligned(128)));
 struct session session __attribute__((aligned(64)));
 struct counters counters;
@@ -72,7 +77,7 @@ static void *a(void *x) {
 }
 static void *b(void *x) {
     pthread_barrier_wait(&go);
-    for (int i = 0; i < TIMES; i++) { session.owner++; second++; }
+    for (int i = 0; i < TIMES; i++) { session.owner++; counters.sent++; second++; }
     return x;
 }
 static void *c(void *x) {
@@ -136,6 +141,15 @@ def test_what_came_to_lie_on_one_line_is_to_blame(
     assert difference in cause["differences"]
     assert cause["gained"]["least"] == cause["gained"]["most"] > 1000
     assert cause["share"] == {"least": 1.0, "most": 1.0}
+
+
+def test_a_counter_pushed_onto_the_adjacent_line_is_to_blame_where_pairs_are_fetched(recorded: Recorded) -> None:
+    """What the fetch of the neighbour costs is counted for the whole run only."""
+    found = compared(recorded("", "--adjacent"), recorded("NEAR", "--adjacent"))["blame"]
+    (cause,) = found["causes"]
+    assert (cause["subject"], cause["pairs"]) == ("struct counters", [{"first": "received", "second": "sent"}])
+    assert "pushed: apart, 120 -> 56 bytes" in cause["differences"]
+    assert cause["gained"]["least"] == 0 < 100 < cause["gained"]["most"] == found["gained"]["most"]
 
 
 def test_of_a_run_that_does_more_no_layout_is_to_blame(recorded: Recorded) -> None:

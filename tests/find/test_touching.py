@@ -86,8 +86,8 @@ def nameless(rows: Sequence[Access]) -> list[Access]:
     return [replace(one, function=None, kernel=True) for one in rows]
 
 
-def linked(rows: Sequence[Access], code: AccessMap) -> tuple[Profile, int | None]:
-    return with_linked_code(profile_of(line_of(rows)), code, kernel=False)
+def linked(rows: Sequence[Access], code: AccessMap, kernel: bool = False) -> tuple[Profile, int | None]:
+    return with_linked_code(profile_of(line_of(rows)), code, kernel)
 
 
 def remarks(profile: Profile) -> list[str]:
@@ -143,10 +143,20 @@ def test_instructions_of_the_build_tell_the_members(built: Built, code: AccessMa
     assert dict(explanation.findings[0].agreements)[Agreement.BY_INSTRUCTION] > 0
 
 
+def test_a_kernel_without_symbols_is_known_by_its_code_addresses(code: AccessMap) -> None:
+    profile, same = linked(nameless(sampled(code, functions=EVERY)), code, kernel=True)
+    assert same
+    assert [(one.function, one.code_address) for one in profile.lines[0].accesses] == [
+        (one.function, one.code_address) for one in sampled(code, 0, EVERY)
+    ]
+    assert remarks(profile)[0].endswith("moved by 0x1f400000: it is taken for the same build")
+
+
 def test_rows_that_tell_nothing_of_the_build_stay_as_they_are(code: AccessMap) -> None:
     for kernel, rows in (
         (False, [replace(row, code_address=None) for row in sampled(code)]),
-        (True, nameless(sampled(code, functions=EVERY))),
+        (True, nameless(sampled(code, MOVED + 1, EVERY))),  # no instructions that touch memory
+        (True, nameless(sampled(code))[:10]),
     ):
         profile = profile_of(line_of(rows))
         assert with_linked_code(profile, code, kernel) == (profile, None)

@@ -68,6 +68,7 @@ EXPECTED = {
         ("slot", "global slots[1]", "hits"),
         ("pthread_mutex_t", "global lock", "__data.__lock"),
         ("tail", "global tailed", "more[1]"),
+        ("slot", "global own; of a thread", "misses"),
     },
     "C++": {
         ("app::two<int>", "global (anonymous namespace)::unnamed", "x"),
@@ -76,6 +77,7 @@ EXPECTED = {
         ("app::slot", "global app::slots[1]", "hits"),
         ("pthread_mutex_t", "global lock", "__data.__lock"),
         ("tail", "global tailed", "more[1]"),
+        ("app::slot", "global own; of a thread", "misses"),
     },
 }
 
