@@ -77,7 +77,7 @@ def test_cold_members_behind_a_small_lock_make_192_bytes() -> None:
     functions = {"swap_readahead_info": 2, "detached": 5, "shared": 7, "vm_file": 200}
     last = pulled("vm_lock", functions=functions)[-1]
     assert last.members == ("vm_lock", "shared")
-    assert last.notes[-1].startswith("Taken for cold because the fewest functions touch them: shared (7).")
+    assert last.notes[1].startswith("Taken for cold because the fewest functions touch them: shared (7).")
 
 
 def test_where_objects_begin_is_told() -> None:

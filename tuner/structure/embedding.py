@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -167,16 +167,21 @@ def _advice(
         after=(after,),
         memory_before=(*home.now(layout), *home.of_another(target)),
         memory_after=home.then(after),
-        notes=(*_notes(layout, target, wish, after, home), *_guess(cold, guessed)),
+        notes=tuple(_notes(layout, target, replace(wish, cold=tuple(cold)), after, home, guessed)),
     )
 
 
-def _notes(layout: Layout, target: Layout, wish: Pulling, after: Layout, home: Allocation) -> Iterator[str]:
+def _notes(
+    layout: Layout, target: Layout, wish: Pulling, after: Layout, home: Allocation, guessed: Mapping[str, int]
+) -> Iterator[str]:
     """Who lies beside the object, whether the cache keeps its alignment, and how much of the answer is assumed."""
     if beside := ", ".join(_beside(after, wish.member)):
         yield f"On a line with {wish.member}, where objects begin with a line: {beside}."
     else:
         yield f"{wish.member} has its line to itself where objects begin with a line."
+    if guessed and wish.cold:
+        counted = ", ".join(f"{name} ({guessed[name]})" for name in wish.cold)
+        yield f"Taken for cold because the fewest functions touch them: {counted}. A profile may tell otherwise."
     if wish.size is not None and wish.size != target.size:
         yield f"What does the work of {target.title} in {wish.size} bytes is to be written first."
     cache = home.changed(after)
@@ -187,12 +192,6 @@ def _notes(layout: Layout, target: Layout, wish: Pulling, after: Layout, home: A
     if cache is not None and cache.basis is SlabBasis.ASSUMED:
         yield f"The cache is assumed: {cache.reason}."
     yield ONE_EACH.format(outer=layout.name, inner=target.name)
-
-
-def _guess(cold: Sequence[str], functions: Mapping[str, int]) -> Iterator[str]:
-    if functions and cold:
-        counted = ", ".join(f"{name} ({functions[name]})" for name in cold)
-        yield f"Taken for cold because the fewest functions touch them: {counted}. A profile may tell otherwise."
 
 
 def pulling_in(case: Case) -> Iterator[StructuralAdvice]:
