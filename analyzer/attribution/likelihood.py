@@ -28,7 +28,7 @@ from linesmith.analyzer.attribution.evidence import (
     evidence_of,
     symbol_name,
 )
-from linesmith.analyzer.attribution.lock import is_opaque
+from linesmith.analyzer.attribution.lock import is_lock, is_opaque
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import Access, Leaf
 
@@ -175,7 +175,9 @@ def _as_held(clue: Clue, leaf: Leaf, number: int) -> float:
     around = {clue.containment.layouts.by_id(one.record).name for one in leaf.entered[:number]}
     name = clue.containment.layouts.by_id(part).name
     holders = clue.containment.names_of_holders(part) - {other for other, _ in clue.containment.same_memory(name)}
-    if around & named or not holders & named:
+    # What takes a lock that it was given takes anybody's, also that of a task that it runs in.
+    given = name in named and is_lock(name)
+    if given or around & named or not holders & named:
         return 1.0
     return POINTS_INTO_ANOTHER
 

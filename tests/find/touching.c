@@ -124,3 +124,28 @@ long used_of(struct numbers *numbers, struct mapping *mapping)
 {
 	return numbers->used + mapping->cold[0];
 }
+
+struct mutex {
+	long owner;
+};
+
+struct worker {
+	long state;
+	struct mutex own;
+};
+
+struct pool {
+	struct mutex mutex;
+	long free, used;
+};
+
+void give(struct mutex *mutex, struct worker *self)
+{
+	if (mutex->owner == self->state)
+		mutex->owner = 0;
+}
+
+long free_of(struct pool *pool)
+{
+	return pool->free;
+}
