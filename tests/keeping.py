@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import fcntl
 import importlib
+import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -41,7 +43,8 @@ class Keeper:
                     made.rename(folder)
                 finally:
                     shutil.rmtree(made, ignore_errors=True)
-            folder.touch()
+            # The clock of a file system may stand still for some milliseconds.
+            os.utime(folder, ns=(time.time_ns(),) * 2)
             self._remove_old(name)
         return folder
 
@@ -53,7 +56,7 @@ class Keeper:
 
     def _remove_old(self, name: str) -> None:
         same = (one for one in self.place.glob(f"{name}-*") if len(one.name) == len(name) + 17)
-        for one in sorted(same, key=lambda one: one.stat().st_mtime, reverse=True)[MOST_OF_ONE_NAME:]:
+        for one in sorted(same, key=lambda one: one.stat().st_mtime_ns, reverse=True)[MOST_OF_ONE_NAME:]:
             shutil.rmtree(one, ignore_errors=True)
 
 

@@ -76,7 +76,7 @@ def usage_error(file: Path) -> str:
 def test_file_that_is_not_there_or_a_directory_or_a_fifo(tmp_path: Path) -> None:
     expected = "linesmith layout: ELF: file 'FILE' does not exist; give another path"
     assert usage_error(tmp_path / "absent") == expected
-    assert usage_error(tmp_path) == "linesmith layout: ELF: file 'FILE' is a directory; give the path of a file"
+    assert usage_error(tmp_path) == "linesmith layout: ELF: file 'FILE' is a directory; give another path"
     os.mkfifo(tmp_path / "fifo")
     expected = "FILE: is not a regular file; give an ELF object or a raw BTF file"
     assert refusal(tmp_path / "fifo") == Refusal("ElfError", expected)
@@ -86,7 +86,7 @@ def test_file_that_is_not_there_or_a_directory_or_a_fifo(tmp_path: Path) -> None
 def test_unreadable_file(tmp_path: Path) -> None:
     file = tmp_path / "input"
     file.touch(0o000)
-    expected = "linesmith layout: ELF: file 'FILE' is not readable; give a path with read permission"
+    expected = "linesmith layout: ELF: file 'FILE' is not readable; give another path"
     assert usage_error(file) == expected
 
 
