@@ -204,6 +204,13 @@ def test_an_object_that_begins_elsewhere_in_its_line_is_to_blame() -> None:
     assert cause.differences == ("objects begin at byte 0 of a line, 16 before",)
 
 
+def test_what_met_before_it_moved_is_not_blamed_on_the_move() -> None:
+    old = struct("pair", scalar("a"), scalar("b"))
+    new = struct("pair", scalar("front"), scalar("a"), scalar("b"))
+    found = blamed((old, met(old, 0, "a", "a")), (new, met(new, 900, "a", "b")), EXACT)
+    assert (found.causes, [(one.first, one.second) for one in found.unexplained]) == ((), [("a", "b")])
+
+
 def test_a_lock_whose_words_come_to_lie_on_one_line_is_to_blame() -> None:
     """Its words are one member: it waits for itself, and did not while it lay on two lines."""
     old, new = (

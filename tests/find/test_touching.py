@@ -143,6 +143,14 @@ def test_instructions_of_the_build_tell_the_members(built: Built, code: AccessMa
     assert dict(explanation.findings[0].agreements)[Agreement.BY_INSTRUCTION] > 0
 
 
+def test_an_object_of_a_general_cache_is_one_of_its_type_from_then_on(built: Built, code: AccessMap) -> None:
+    profile = profile_of(
+        line_of(accesses("0x20 read_balance, 0x28 unlink_account")), areas=areas_of("slab any-64 0 64")
+    )
+    explanation = explain(read_layouts(built("touching.c")), profile, map_of=lambda _: code)
+    assert [one.types for one in explanation.profile.areas] == [("account",)]
+
+
 def test_a_kernel_without_symbols_is_known_by_its_code_addresses(code: AccessMap) -> None:
     profile, same = linked(nameless(sampled(code, functions=EVERY)), code, kernel=True)
     assert same
