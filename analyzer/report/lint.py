@@ -140,7 +140,10 @@ def render_markdown(report: LintReport) -> str:
         worst_first = sorted(report.violations, key=lambda one: -one.severity.rank)
         lines += _fitting(_rows(worst_first), len(worst_first), MOST_VIOLATIONS)
     if report.remarks:
-        lines += ["", *_fitting((f"- {_prose(one)}" for one in report.remarks), len(report.remarks), MOST_OTHERS)]
+        lines += [
+            "",
+            *_fitting((f"- {_prose(one.strip())}" for one in report.remarks), len(report.remarks), MOST_OTHERS),
+        ]
     if report.accepted:
         count = len(report.accepted)
         lines += ["", "<details>", f"<summary>{count:,} accepted</summary>", ""]

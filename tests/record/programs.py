@@ -17,8 +17,8 @@ _Alignas(64) struct counters counters;
 static atomic_int arrived;
 static void meet(void) { arrived++; while (arrived < 2); }
 void unused(void) {}
-void *add_left(void *unused) { meet(); for (int i = 0; i < 100000; i++) counters.left++; return unused; }
-void *add_right(void *unused) { meet(); for (int i = 0; i < 100000; i++) counters.right++; return unused; }
+void *add_left(void *unused) { meet(); for (int i = 0; i < 1000000; i++) counters.left++; return unused; }
+void *add_right(void *unused) { meet(); for (int i = 0; i < 1000000; i++) counters.right++; return unused; }
 int main(int argc, char **argv) {
     pthread_t thread;
     pthread_create(&thread, 0, add_left, 0);
