@@ -39,13 +39,14 @@ def check_reads(command: Command, list_to: Path) -> None:
     The preprocessor says what it reads; what it complains of is not passed on, for that may show the file. Nothing is
     checked where the system confines the compiler.
     """
-    if command.confinement is None or is_confinable():
+    confinement = command.confinement
+    if not isinstance(confinement, Confinement) or is_confinable():
         return
     at = command.argv.index("-c")  # -c -o OBJECT
     argv = (*command.argv[:at], *command.argv[at + 3 :], "-M", "-MF", str(list_to))
     if run(replace(command, argv=argv, seconds=_SECONDS)).status:
         raise VerificationFailed("it cannot be preprocessed, and is not compiled on a system without Landlock")
-    known = (*map(Path, SYSTEM), *command.confinement.readable, *command.confinement.writable)
+    known = (*map(Path, SYSTEM), *confinement.readable, *confinement.writable)
     # A rule for make.
     rule = list_to.read_text(encoding="utf-8", errors="surrogateescape").replace("\\\n", " ")
     listed = rule.partition(":")[2].replace("\\ ", "\\").split()
@@ -164,7 +165,7 @@ def _reading(command: Command, output: Path) -> Command:
     """
     reader = object_reader()
     argv = (str(reader), str(output), find(command.argv[0]), *command.argv[1:])
-    reached = command.confinement or Confinement()
+    reached = command.confinement if isinstance(command.confinement, Confinement) else Confinement()
     return replace(command, argv=argv, confinement=replace(reached, readable=(*reached.readable, reader)))
 
 
