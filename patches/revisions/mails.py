@@ -120,7 +120,7 @@ def _modules(mails: Sequence[Mail], strip: int) -> Iterator[str]:
     names = sorted({plain(_behind(head) if strip else head) or repr(head.decode("utf-8", "replace")) for head in heads})
     if names:
         counted = f"{len(names)} submodules" if len(names) > 1 else "1 submodule"
-        yield f"{counted} ({listed(names, 1)}) not followed: give --tree the submodule"
+        yield f"{counted} ({listed(names, 1)}) not followed: --base-ref judges what another commit of one changes"
 
 
 def _heads(text: bytes) -> Iterator[bytes]:

@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which paths of a revision are taken: anybody can name a file in a repository, and git passes on what it is given."""
+"""Which paths of a revision are taken: anybody can name a file in a repository, and git passes on what it is given.
+
+Also what differs in repositories that are checked out within another one, where that names other commits of them.
+"""
 
 from __future__ import annotations
 
 import os
 import posixpath
 import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
-from linesmith.patches.revisions.git import Git
+from linesmith.analyzer.base.errors import TreeError
+from linesmith.patches.revisions.git import Difference, Git, GitEntry
 from linesmith.patches.source.tree import source_bytes
 
 # What changes layouts, and what says which are wanted.
@@ -81,3 +88,31 @@ def checked_out(git: Git, path: bytes) -> Git | None:
     if place is None or place.resolve() != place or not (place / ".git").exists():
         return None
     return Git(place)
+
+
+def submodule(git: Git, changed: Difference) -> tuple[tuple[Git, Difference], ...] | None:
+    """What another commit of a submodule changes, with the repository of the submodule, and paths as in the outer one.
+
+    ``None`` where none is at hand, or a file took its place.
+    """
+    if not all(side is None or side.is_submodule for side in (changed.old, changed.new)):
+        return None
+    inner = checked_out(git, changed.path)
+    if inner is None:
+        return None
+    found = []
+    with suppress(TreeError):  # one of the commits may be missing there
+        for one in _differences(inner, changed.old, changed.new):
+            sides = (side and replace(side, path=changed.path + b"/" + side.path) for side in (one.old, one.new))
+            found.append((inner, Difference(*sides)))
+        return tuple(found)
+    return None
+
+
+def _differences(inner: Git, old: GitEntry | None, new: GitEntry | None) -> Iterator[Difference]:
+    if old and new:
+        yield from inner.differences(old.blob, new.blob)
+    elif new:
+        yield from (Difference(None, one) for one in inner.entries(new.blob))
+    elif old:
+        yield from (Difference(one, None) for one in inner.entries(old.blob))

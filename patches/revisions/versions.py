@@ -14,6 +14,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain, groupby
+from operator import itemgetter
 from pathlib import Path
 from threading import Lock
 
@@ -25,7 +27,7 @@ from linesmith.patches.build.overlay import Overlay, Quotes, lay_out
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.revisions.git import Difference, Git, IndexEntry
 from linesmith.patches.revisions.image import image
-from linesmith.patches.revisions.paths import is_of_interest, is_of_the_build, plain, read_inside
+from linesmith.patches.revisions.paths import is_of_interest, is_of_the_build, plain, read_inside, submodule
 
 MOST_BYTES = 8 << 20
 MOST_FILES = 20_000
@@ -80,27 +82,43 @@ def revisions(git: Git, base: str, head: str, progress: Progress) -> Iterator[Ve
 
 def _taken(git: Git, found: Sequence[Difference]) -> tuple[tuple[FileChange, ...], tuple[str, ...]]:
     """The changes that are looked at, and remarks on those that are not."""
-    wanted = [one for one in found if is_of_interest(one.path) or one.is_submodule]
+    differing = list(_entered(git, found))
+    wanted = [(of, one) for of, one in differing if is_of_interest(one.path) or one.is_submodule]
     if len(wanted) > MOST_FILES:
         message = f"{len(wanted)} files of C differ, and {MOST_FILES} are compared at most; name revisions nearer by"
         raise TreeError(message)
-    named = [(one, name) for one in wanted if (name := plain(one.path)) is not None]
-    usable = [each for each in named if _is_regular(each[0])]
-    contents = git.contents((side.blob for one, _ in usable for side in (one.old, one.new) if side), MOST_BYTES)
-    changes, large = [], []
-    for one, name in usable:
+    named = [(of, one, name) for of, one in wanted if (name := plain(one.path)) is not None]
+    usable = [each for each in named if _is_regular(each[1])]
+    blobs = [(of, side.blob) for of, one, _ in usable for side in (one.old, one.new) if side]
+    # The blobs of one repository lie behind those of the other.
+    runs = (of.contents((blob for _, blob in some), MOST_BYTES) for of, some in groupby(blobs, key=itemgetter(0)))
+    contents = chain.from_iterable(runs)
+    changes: dict[str, FileChange] = {}
+    large = []
+    for _, one, name in usable:
         before, after = (next(contents) if side else None for side in (one.old, one.new))
-        if (one.old and before is None) or (one.new and after is None):
+        unread = [content is None for side, content in ((one.old, before), (one.new, after)) if side]
+        if any(unread):
             large.append(name)
         else:
-            changes.append(FileChange(name, before, after))
-    odd = [one for one in wanted if plain(one.path) is None]
-    special = [each for each in named if not _is_regular(each[0])]
-    return tuple(changes), tuple(_remarks(found, odd, special, large))
+            # Where a submodule became a folder, or the other way round, each has one side of a file.
+            known = changes.get(name, FileChange(name, None, None))
+            sides = (known.before if before is None else before), (known.after if after is None else after)
+            changes[name] = FileChange(name, *sides)
+    odd = [one for _, one in wanted if plain(one.path) is None]
+    special = [(one, name) for _, one, name in named if not _is_regular(one)]
+    return tuple(changes.values()), tuple(_remarks([one for _, one in differing], odd, special, large))
 
 
 def _is_regular(one: Difference) -> bool:
     return all(side is None or side.is_regular for side in (one.old, one.new))
+
+
+def _entered(git: Git, found: Sequence[Difference]) -> Iterator[tuple[Git, Difference]]:
+    """What differs with the repository that has it; of a submodule what differs within, where that is known."""
+    modules = {one.path: submodule(git, one) for one in found if one.is_submodule}
+    yield from ((git, one) for one in found if modules.get(one.path) is None)
+    yield from chain.from_iterable(filter(None, modules.values()))
 
 
 def _remarks(
@@ -124,8 +142,8 @@ def _remarks(
     modules = [name for one, name in special if one.is_submodule]
     if modules:
         yield (
-            f"{_counted(modules, 'submodule')} not followed: give --tree the submodule, and the commits that both "
-            "revisions name"
+            f"{_counted(modules, 'submodule')} not followed: check out what both revisions name, and what differs "
+            "there is judged"
         )
     if large:
         yield f"{_counted(large, 'file')} left out, larger than {MOST_BYTES >> 20} MiB or missing in the repository"

@@ -269,7 +269,7 @@ def test_another_commit_of_a_submodule_is_told(tmp_path: Path, old: str, new: st
     patch = "\n".join(("diff --git a/lib b/lib", f"--- {old}", f"+++ {new}", f"@@ {lines_of} @@", *kept, ""))
     found = patched(tree(tmp_path), mails_of("0.patch", patch.encode()))
     assert found.changes == ()
-    assert found.remarks == ("1 submodule (lib) not followed: give --tree the submodule",)
+    assert found.remarks == ("1 submodule (lib) not followed: --base-ref judges what another commit of one changes",)
 
 
 def test_a_patch_that_was_cut_off_is_damaged(tmp_path: Path, made: Commits) -> None:

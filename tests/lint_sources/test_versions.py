@@ -82,6 +82,9 @@ def test_links_that_leave_the_tree_are_not_made(made: Commits, target: bytes) ->
     assert compare(made, evil, evil)[1] == {"a.h": "1", "good.h": "a.h"}
 
 
+NOT_FOLLOWED = "not followed: check out what both revisions name, and what differs there is judged"
+
+
 def with_submodule(folder: Path, text: str) -> tuple[Commits, Commits, str]:
     """A repository, one that is checked out in it, and a commit of the first that names a commit of the second."""
     made, inner = repository(folder), repository(folder / "lib")
@@ -101,23 +104,45 @@ def test_a_submodule_is_read_at_the_commit_that_the_base_names_once_it_is_checke
     assert compare(made, new, new)[1]["lib/inner.h"] == "2"
 
 
-def test_a_submodule_behind_a_link_is_not_read(tmp_path: Path) -> None:
-    made, inner, old = with_submodule(tmp_path / "made", "1")
-    inner.root.rename(tmp_path / "elsewhere")
-    inner.root.symlink_to(tmp_path / "elsewhere")
-    assert "lib/inner.h" not in compare(made, old, old)[1]
+def changes(found: Versions) -> list[tuple[str, bytes | None, bytes | None]]:
+    return [(one.file, one.before, one.after) for one in found.changes]
 
 
-def test_another_commit_of_a_submodule_is_told(tmp_path: Path) -> None:
+def naming(commit: str, **files: str) -> dict[str, str | tuple[str, bytes]]:
+    """The files of a commit that names one of the submodule."""
+    return {".gitmodules": "[submodule]\n", "lib": (MODULE, commit.encode()), **files}
+
+
+def test_what_another_commit_of_a_submodule_changes_is_a_change(tmp_path: Path) -> None:
     made, inner, old = with_submodule(tmp_path, "1")
-    second = inner.commit({"inner.h": "2"})
-    new = made.commit({".gitmodules": "[submodule]\n", "lib": (MODULE, second.encode())}, old)
-    found, files = compare(made, old, new)
-    assert found.changes == ()
-    assert found.remarks == (
-        "1 submodule (lib) not followed: give --tree the submodule, and the commits that both revisions name",
-    )
+    second = inner.commit({"inner.h": "2", "new/x.h": "x", "text": "t", "Makefile": "m"})
+    found, files = compare(made, old, made.commit({**naming(second), "a.h": "a"}, old))
+    assert changes(found) == [("a.h", None, b"a"), ("lib/inner.h", b"1", b"2"), ("lib/new/x.h", None, b"x")]
+    (remark,) = found.remarks
+    assert remark.startswith("1 file (lib/Makefile) of the build differs")
     assert files["lib/inner.h"] == "1"
+
+
+def test_a_submodule_that_came_went_or_became_a_folder_is_as_many_files(tmp_path: Path) -> None:
+    made, _, with_it = with_submodule(tmp_path, "1")
+    without, folder = made.commit({"a.h": "a"}), made.commit({"lib/inner.h": "2"})
+    assert changes(compare(made, without, with_it)[0]) == [("a.h", b"a", None), ("lib/inner.h", None, b"1")]
+    assert changes(compare(made, with_it, without)[0]) == [("a.h", None, b"a"), ("lib/inner.h", b"1", None)]
+    assert changes(compare(made, with_it, folder)[0]) == [("lib/inner.h", b"1", b"2")]
+    assert changes(compare(made, folder, with_it)[0]) == [("lib/inner.h", b"2", b"1")]
+
+
+@pytest.mark.parametrize("case", ["not at hand", "not checked out", "behind a link"])
+def test_commits_of_a_submodule_that_cannot_be_read_are_told(tmp_path: Path, case: str) -> None:
+    made, inner, old = with_submodule(tmp_path / "made", "1")
+    second = "1" * 40 if case == "not at hand" else inner.commit({"inner.h": "2"})
+    if case != "not at hand":
+        inner.root.rename(tmp_path / "elsewhere")
+    if case == "behind a link":
+        inner.root.symlink_to(tmp_path / "elsewhere")
+    found, files = compare(made, old, made.commit(naming(second), old))
+    assert (found.changes, found.remarks) == ((), (f"1 submodule (lib) {NOT_FOLLOWED}",))
+    assert ("lib/inner.h" in files) == (case == "not at hand")
 
 
 def test_changed_files_of_the_build_are_told_and_not_run(made: Commits) -> None:
