@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from linesmith.analyzer.base.child import Command, run_apart
+from linesmith.analyzer.base.errors import CommandTimedOut
 from linesmith.analyzer.model import Better, Done, Metric, Step
 from linesmith.plugins.api import Settings
 from linesmith.plugins.benchmarks.settings import (
@@ -33,6 +37,17 @@ _WORD = re.compile(r"[\w.,+%-]+")
 _WORD_CHARACTERS = 40
 _WITH_UNIT = re.compile(r"([-+]?(?:[\d,]+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)[^\W\d_]{0,8}%?[.,]?", re.ASCII)
 _NO_FINITE = re.compile(r"[-+]?(?:nan|inf|infinity)", re.IGNORECASE)
+
+_SEARCH_SECONDS = 20
+_SEARCHER = """
+import json, re, sys
+asked = json.load(sys.stdin)
+found = (match[asked["group"]] for match in re.finditer(asked["pattern"], asked["text"], re.MULTILINE))
+last = None
+for word in found:
+    last = last if word is None else word
+json.dump(last, sys.stdout)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +147,24 @@ def numbers_in(text: str) -> list[str]:
     return found
 
 
-def _last_match(pattern: str, text: str) -> str | None:
-    """What the group of the number matched last, where it took part."""
+def _last_match(benchmark: str, pattern: str, text: str) -> str | None:
+    """What the group of the number matched last, where it took part.
+
+    It is searched by a process of its own, for a pattern may take for ever and nothing else ends it. Raises
+    ``BenchmarkNonsense`` where it does.
+    """
     compiled = _compiled(pattern)
-    group = VALUE if VALUE in compiled.groupindex else 1
-    found = [match[group] for match in compiled.finditer(text) if match[group] is not None]
-    return found[-1] if found else None
+    question = {"pattern": pattern, "group": VALUE if VALUE in compiled.groupindex else 1, "text": text}
+    argv = (sys.executable, "-I", "-S", "-c", _SEARCHER)
+    try:
+        answer = run_apart(Command(argv, Path("/"), _SEARCH_SECONDS, input=json.dumps(question).encode()))
+    except CommandTimedOut as error:
+        said = f"nothing in it matches {pattern!r:.80} within {_SEARCH_SECONDS} s; write it with fewer repetitions"
+        raise nonsense(benchmark, f"{said} in repetitions", text) from error
+    if answer.status:
+        raise nonsense(benchmark, f"the search for {pattern!r:.80} ended with status {answer.status}", text)
+    found: str | None = json.loads(answer.output)
+    return found
 
 
 class CommandBenchmark:
@@ -179,7 +206,7 @@ class CommandBenchmark:
     def _value(self, wanted: OutputNumber, done: Done) -> float:
         text = words_of(done)
         if wanted.pattern:
-            word = _last_match(wanted.pattern, text)
+            word = _last_match(self.name, wanted.pattern, text)
             missing = f"nothing in it matches {wanted.pattern!r:.80}"
         else:
             # What programs say on standard error is no result, unless they say nothing else.

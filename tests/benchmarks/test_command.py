@@ -119,6 +119,12 @@ def test_the_last_lines_are_cut_and_harmless() -> None:
     assert len(str(caught.value)) < 400
 
 
+def test_a_pattern_that_takes_forever_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linesmith.plugins.benchmarks.command._SEARCH_SECONDS", 1)
+    with pytest.raises(BenchmarkNonsense, match="within 1 s; write it with fewer repetitions in repetitions"):
+        parsed("a" * 40 + "\n", pattern=r"(a+)+(?P<value>$.)")
+
+
 def test_a_huge_output_is_searched_from_its_end() -> None:
     assert parsed("n=1\n" + "x" * (2 << 20) + "\nm=2\n", pattern=r"(\d)") == {"value": 2.0}
     with pytest.raises(BenchmarkNonsense, match="nothing in it matches"):
