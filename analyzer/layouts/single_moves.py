@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Records that become smaller when one member moves into a hole or away from one: which member, and where to.
 
-An anonymous struct moves as a whole. Records that others know by their offsets are not rearranged at all: see
-``unmovable``.
+Within a record, or within an anonymous struct of it; no member leaves its part or enters one. Records that others know
+by their offsets are not rearranged at all: see ``unmovable``.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 
-from linesmith.analyzer.layouts.alignment import with_inferred_alignment
-from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.alignment import record_alignment, with_inferred_alignment
+from linesmith.analyzer.layouts.collection import MOST_LEVELS, ChangedLayouts, Layouts
 from linesmith.analyzer.layouts.containment import PAGE_OVERLAYS
-from linesmith.analyzer.layouts.leaves import is_open
+from linesmith.analyzer.layouts.leaves import is_open, nameable
 from linesmith.analyzer.layouts.placement import (
     BYTE,
     LayoutAtom,
@@ -28,7 +29,7 @@ from linesmith.analyzer.layouts.placement import (
     round_up,
     shape_of,
 )
-from linesmith.analyzer.model import CACHE_LINE_BYTES, FactKind, Layout, Member, MemberCategory, SourceFact
+from linesmith.analyzer.model import CACHE_LINE_BYTES, FactKind, Layout, Member, MemberCategory, RecordKind, SourceFact
 
 # Types of a fixed byte order: include/uapi/linux/types.h, include/uapi/linux/virtio_types.h.
 _ORDERED = frozenset(
@@ -47,6 +48,7 @@ _BY_HARDWARE = {
 _DEPTH = 8
 # Facts that do not keep members at their places: what they say holds for other orders, or is of the size alone.
 _FREE = (FactKind.RANGE, FactKind.TOGETHER, FactKind.SIZE, FactKind.PAGE, FactKind.SLAB)
+_MOST_PARTS = 256
 
 
 def unmovable(layout: Layout, layouts: Layouts) -> str | None:
@@ -218,3 +220,124 @@ def _moved(numbers: range, moved: int, target: int) -> list[int]:
     order = [one for one in numbers if one != moved]
     order.insert(order.index(target) + 1 if target in numbers else 0, moved)
     return order
+
+
+@dataclass(frozen=True, slots=True)
+class AnonymousPart:
+    """An anonymous struct: ``record``, and the ``holders`` on the way to it, outermost first, each with its member."""
+
+    record: Layout
+    holders: tuple[tuple[Layout, int], ...]
+
+    def changed(self, new: Layout) -> tuple[Layout, ...]:
+        """What becomes of the holders with ``new`` in place of the part, outermost first."""
+        found = [new]
+        for holder, index in reversed(self.holders):
+            found.insert(0, _holding(holder, index, found[0].size))
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class ShrinkingMove:
+    """A move of one member, within a ``part`` or in the record itself, by which all of it has ``size`` bytes."""
+
+    single: SingleMove
+    size: int
+    layouts: Layouts
+    part: AnonymousPart | None = None
+
+    @property
+    def name(self) -> str:
+        """The member that is moved."""
+        return self.single.name
+
+    @property
+    def after(self) -> str:
+        """The one that it stands behind then."""
+        return self.single.after
+
+    @property
+    def result(self) -> tuple[Layout, Layouts]:
+        """The record as it is then, among the layouts with its changed parts."""
+        if self.part is None:
+            return self.single.layout, self.layouts
+        changed = self.part.changed(self.single.layout)
+        return changed[0], ChangedLayouts(self.layouts, changed)
+
+
+def moves(
+    layout: Layout, layouts: Layouts, facts: Sequence[SourceFact] = (), kept: Collection[str] = ()
+) -> Iterator[ShrinkingMove]:
+    """Every move of one member, in the record or within an anonymous struct of it, that makes the record smaller.
+
+    ``facts`` and ``kept`` are those of ``shrinking_moves``.
+    """
+    for one in shrinking_moves(layout, layouts, facts, kept):
+        yield ShrinkingMove(one, one.size, layouts)
+    if unmovable(layout, layouts):
+        return
+    # The anonymous structs of the record, at any depth, whose sizes decide its own; none that is there twice.
+    nested = tuple(islice(_nested(layout, layouts, ()), _MOST_PARTS))
+    often = Counter(part.record.id for part in nested)
+    for part in nested:
+        once = part.record.kind is RecordKind.STRUCT and often[part.record.id] == 1
+        if once and _is_free(part, layout, layouts, facts):
+            sizes: dict[int, int] = {}
+            for one in shrinking_moves(part.record, layouts, facts, kept):
+                if one.size not in sizes:
+                    sizes[one.size] = part.changed(replace(part.record, size=one.size))[0].size
+                if sizes[one.size] < layout.size:
+                    yield ShrinkingMove(one, sizes[one.size], layouts, part)
+
+
+def _nested(layout: Layout, layouts: Layouts, holders: tuple[tuple[Layout, int], ...]) -> Iterator[AnonymousPart]:
+    """Members without a name of records without one: a record with a tag (-fms-extensions) is others', too."""
+    inner = {
+        index: layouts.by_id(one.record)
+        for index, one in enumerate(layout.members)
+        if not one.name and one.record is not None and not one.dimensions
+    }
+    anonymous = {index: record for index, record in inner.items() if not record.name}
+    if not anonymous or len(holders) >= MOST_LEVELS:
+        return
+    explained = with_inferred_alignment(layout)
+    if layout.kind is not RecordKind.UNION:
+        if refusal(explained) is not None:
+            return
+    elif _union_size(explained) != layout.size or any(one.offset or one.is_bit_field for one in layout.members):
+        return
+    for index, record in anonymous.items():
+        here = (*holders, (explained, index))
+        yield AnonymousPart(record, here)
+        yield from _nested(record, layouts, here)
+
+
+def _union_size(layout: Layout) -> int:
+    return round_up(max((one.size for one in layout.members), default=0), record_alignment(layout))
+
+
+def _holding(holder: Layout, index: int, size: int) -> Layout:
+    """The holder with a member of another size."""
+    grown = replace(holder.members[index], size=size)
+    members = (*holder.members[:index], grown, *holder.members[index + 1 :])
+    if holder.kind is not RecordKind.UNION:
+        return lay_out(holder, members)
+    union = replace(holder, members=members)
+    return replace(union, size=_union_size(union))
+
+
+def _is_free(part: AnonymousPart, layout: Layout, layouts: Layouts, facts: Sequence[SourceFact]) -> bool:
+    """Whether no fact holds the part by what lies around it."""
+    if not facts:
+        return True
+    order = [one.path for one in nameable(layout, layouts)]
+    inside = {one.path for one in nameable(part.record, layouts)}
+    last = max((number for number, path in enumerate(order) if path in inside), default=0)
+    for fact in facts:
+        places = [order.index(name) for name in fact.members if name in order]
+        if fact.kind is FactKind.POSITIONAL and places and max(places) > last:
+            return False
+        crossing = inside & set(fact.members) and set(fact.members) - inside
+        if fact.kind in (FactKind.RANGE, FactKind.TOGETHER) and crossing:
+            return False
+    return True

@@ -12,7 +12,7 @@ from hypothesis import given
 
 from linesmith.analyzer.layouts.alignment import with_inferred_alignment
 from linesmith.analyzer.layouts.placement import place, refusal
-from linesmith.analyzer.layouts.single_moves import shrinking_moves
+from linesmith.analyzer.layouts.single_moves import moves as shrinking_moves
 from linesmith.analyzer.model import FactKind, Layout, Member, RecordKind, SourceFact
 
 INT, LONG = scalar("i", 4), scalar("l")
@@ -124,7 +124,7 @@ def _moved(members: tuple[Member, ...], moved: int, spot: int) -> list[Member]:
 @given(c_layouts.structs)
 def test_each_move_is_what_the_rules_of_c_give(layout: Layout) -> None:
     for move in shrinking_moves(layout, table(layout)):
-        result = move.layout
+        result, _ = move.result
         names = [member.name for member in result.members]
         assert sorted(names) == sorted(member.name for member in layout.members)
         assert names[names.index(move.after) + 1] == move.name
@@ -143,4 +143,4 @@ def test_no_smaller_size_is_missed(layout: Layout) -> None:
 def test_members_that_are_kept_stay_in_their_order(layout: Layout) -> None:
     kept = tuple(member.name for member in layout.members[::2])
     for move in shrinking_moves(layout, table(layout), (), kept):
-        assert [member.name for member in move.layout.members if member.name in kept] == list(kept)
+        assert [member.name for member in move.result[0].members if member.name in kept] == list(kept)
