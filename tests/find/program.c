@@ -88,3 +88,8 @@ void touch_other(struct other *other)
 {
 	other->lock.count++;
 }
+
+long load_of(struct member_of *one)
+{
+	return one->group->load + (one->group->entities != 0);
+}
