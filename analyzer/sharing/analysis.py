@@ -153,14 +153,21 @@ def narrowed(found: Explanation, record: str) -> Explanation:
 def _about(
     record: str, lines: tuple[CacheLine, ...], found: Explanation, containment: Containment
 ) -> tuple[CacheLine, ...]:
-    """The lines on which code touches a ``record`` or one that holds it: no others can be explained by it."""
+    """The lines on which code is known to touch a ``record`` or one that holds it.
+
+    To explain all others takes most of the time, and what only a part of the record or a declaration speaks for is
+    seldom sure.
+    """
     if found.accesses is None:
         return lines
     own = found.reading.layouts.variants(record)
     wanted = {held.id for one in own for held in (one, *containment.holders(one.id))}
     code = code_evidence(lines, found.profile, containment, (), (), found.accesses, found.same_build)
-    spots = {access: evidence_of(access, code).touches.spots for line in lines for access in line.accesses}
-    return tuple(line for line in lines if any(one in wanted for access in line.accesses for one, _ in spots[access]))
+    return tuple(
+        line
+        for line in lines
+        if any(one in wanted for access in line.accesses for one, _ in evidence_of(access, code).touches.spots)
+    )
 
 
 def of_line(found: Explanation, rank: int) -> Explanation:

@@ -190,6 +190,28 @@ def test_what_pulling_in_costs_is_told_in_pages(kernel: Path) -> None:
     ]
 
 
+# Two functions touch each member but `shared`, which is touched by one.
+CODE = """
+#define TOUCH v->vm_start++, v->vm_end++, v->vm_mm++, v->vm_page_prot++, v->vm_flags++, v->detached = 1, \\
+  v->vm_lock_seq++, v->vm_lock = 0, v->anon_vma_chain.next++, v->anon_vma++, v->vm_ops++, v->vm_pgoff++, \\
+  v->vm_file++, v->vm_private_data++, v->swap_readahead_info++, v->vm_policy++, v->numab_state++
+void fault(struct vm_area_struct *v) { TOUCH; }
+void map(struct vm_area_struct *v) { TOUCH; v->shared.rb_subtree_last++; }
+"""
+
+
+def test_what_is_cold_is_guessed_from_the_code(tmp_path: Path) -> None:
+    """The pages of the three steps of the kernel: a lock of its own, a member on a line, a small one with cold ones."""
+    elf = compiled(tmp_path, f"{NOW}{CODE}")
+    words = ("--pull-in", "vm_lock", "--without", "numab_state", "--format", "json")
+    ways = json.loads(linesmith("slab", elf, "vm_area_struct", "--kernel", "6.12", *words).stdout)["advice"]
+    before = [use["pages_per_1000"] for use in ways[0]["memory_before"]]
+    after = [way["memory_after"][0]["pages_per_1000"] for way in ways]
+    assert (sum(before), after[0], after[-1]) == (50, 64, 48)
+    assert ways[-1]["members"] == ["vm_lock", "shared"]
+    assert "Taken for cold because the fewest functions touch them: shared (1)." in ways[-1]["notes"][1]
+
+
 ALIGNED = area(last=f"struct vma_lock vm_lock {LINE};", numab=", *numab_state")
 COLD_BEHIND = area(shared="", last=f"long vm_lock {LINE}; {SHARED} void *numab_state;")
 SHRUNK = area("void *vm_lock;", "int shared[3];", ", *numab_state")

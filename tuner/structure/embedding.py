@@ -57,16 +57,21 @@ def pulled_in(
     target = _target_of(layout, wish.member, layouts)
     last = _may_be_last(layout, layouts)
     plain = replace(wish, size=None, cold=())
-    yield _advice(layout, target, plain, _in_place(layout, target, plain, last), home)
+    least = _in_place(layout, target, plain, last)
+    yield _advice(layout, target, plain, least, home)
     small = wish.size if wish.size is not None else SMALL_LOCK if is_lock(target.name) else None
     smaller = replace(plain, size=small)
     if small is not None and small < target.size:
-        yield _advice(layout, target, smaller, _in_place(layout, target, smaller, last), home)
+        least = _in_place(layout, target, smaller, last)
+        yield _advice(layout, target, smaller, least, home)
     guessed = {} if wish.cold else functions
-    cold = wish.cold or _fewest_cold(layout, target, smaller, last, functions)
-    if cold:
-        asked = replace(smaller, cold=cold)
-        yield _advice(layout, target, asked, _with_cold_behind(layout, target, asked, last), home, guessed)
+    asked = replace(smaller, cold=wish.cold or _fewest_cold(layout, target, smaller, last, functions))
+    if not asked.cold:
+        return
+    placed = _with_cold_behind(layout, target, asked, last)
+    # A guess is worth showing where the record gets smaller by it, or only what is cold is left beside the object.
+    if wish.cold or placed.size < least.size or set(_beside(placed, wish.member)) <= set(asked.cold):
+        yield _advice(layout, target, asked, placed, home, guessed)
 
 
 def _target_of(layout: Layout, member: str, layouts: Layouts) -> Layout:
