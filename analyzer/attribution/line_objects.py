@@ -3,8 +3,8 @@
 
 Each line is first solved by itself, with every machine that slabs may have been laid out for. The objects that are
 sure then tell the machine, and the types that are not where the rules put them; lines that were not sure, or that
-contradict what the others say, are solved again with that. Then what is sure settles some of the rest. Last, of nested
-records the one is named that holds what is hot.
+contradict what the others say, are solved again with that. Then what is sure settles some of the rest, of nested
+records the one is named that holds what is hot, and of two that overlap the surer one stays.
 """
 
 from __future__ import annotations
@@ -88,10 +88,11 @@ def joint_objects(
         found = tuple(one if _stands(line, one, learnt) else known.objects_on(line) for line, one in pairs)
     sure = sorted(set(_sure_objects(lines, found)), key=lambda one: one.address)
     elsewhere = _SureElsewhere(sure, tuple(dict.fromkeys(_sure_parts(lines, found))), known, learnt)
-    told = _without_overlaps(lines, tuple(map(elsewhere.of, lines, found)), known)
-    pairs = zip(lines, told, strict=True)
-    named = ((line, as_nested_records(objects, line, containment)) for line, objects in pairs)
-    return tuple(tuple(known.with_misfits(one, line) for one in objects) for line, objects in named)
+    told = map(elsewhere.of, lines, found)
+    # A part may lie by itself where the record around it would overlap others.
+    named = [as_nested_records(objects, line, containment) for line, objects in zip(lines, told, strict=True)]
+    pairs = zip(lines, _without_overlaps(lines, named, known), strict=True)
+    return tuple(tuple(known.with_misfits(one, line) for one in objects) for line, objects in pairs)
 
 
 def is_kernel(layouts: Layouts) -> bool:
@@ -246,19 +247,14 @@ def _without_overlaps(lines: Sequence[CacheLine], found: Sequence[Objects], know
         settled[at] = []
         for one in found[at]:
             rival = None if one.origin else claimed.rival(one, line)
-            if rival is not None:
-                (part,) = as_nested_records((one,), line, known.containment)
-                if part.layout != one.layout and claimed.rival(part, line) is None:
-                    claimed.add(part, line)
-                    settled[at].append(part)
-                    continue
-                whole = known.reaching(rival, line)
+            if rival is None:
+                claimed.add(one, line)
+                settled[at].append(one)
+            elif (whole := known.reaching(rival, line)) is not None:
+                settled[at] += as_nested_records((replace(whole, reason=_REACHES),), line, known.containment)
+            else:
                 reason = f"it may be {one.type}, but would overlap an object already identified, on a line close by"
-                doubted = replace(one, outcome=Outcome.CANNOT_TELL, reason=reason)
-                settled[at].append(doubted if whole is None else replace(whole, reason=_REACHES))
-                continue
-            claimed.add(one, line)
-            settled[at].append(one)
+                settled[at].append(replace(one, outcome=Outcome.CANNOT_TELL, reason=reason))
     return (tuple(settled[at]) for at in range(len(lines)))
 
 

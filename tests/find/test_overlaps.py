@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from find.lines import Built, accesses, explained, line_of, profile_of
+from find.lines import Built, accesses, explained, line_of, object_told, profile_of
 from hand_made import held, scalar, struct, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -60,6 +60,14 @@ def test_locks_of_one_byte_are_no_record_of_pointers(built: Built) -> None:
     assert explained(built("kernel.c"), profile_of(wide))[0].objects[0].type == "rw_semaphore"
     (found,) = explained(built("kernel.c"), profile_of(bytes_))
     assert found.objects[0].outcome not in (Outcome.RESOLVED, Outcome.INNER_TYPE_ONLY)
+
+
+def test_what_would_overlap_as_a_whole_is_the_part_of_it_that_does_not(built: Built) -> None:
+    """A server by itself; in the proxy that embeds one it would take the bytes of the counters behind it."""
+    server = line_of(accesses("0x8 reset 100/50, 0x10 waiting_for 100"), PAGE + 64)
+    counters = line_of(accesses("0 count 100/50, 8 count 100/50, 0x10 failed 100"), PAGE + 256, 1)
+    found = explained(built("embedded.c"), profile_of(server, counters))
+    assert [object_told(one.objects[0]) for one in found] == ["server at -64", "counters at 0"]
 
 
 INNER = struct("inner", scalar("one", 4), scalar("two", 4))
