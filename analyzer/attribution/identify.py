@@ -283,7 +283,7 @@ def _typed(
         reason=reason,
         origin=_origin(area),
         size=area.size,
-        by_address=len(area.types) == 1 or area.layout is not None,
+        by_address=area.kind is not ObjectKind.HEAP and (len(area.types) == 1 or area.layout is not None),
     )
 
 

@@ -16,7 +16,7 @@ from linesmith.analyzer.cli.premises import CandidateChoice, number_of, scan_fin
 
 if TYPE_CHECKING:
     from linesmith.analyzer.cli.premises import PremiseOptions, ScanOptions
-    from linesmith.analyzer.model import Candidate, Profile, Sharded, StructuralAdvice
+    from linesmith.analyzer.model import Candidate, Sharded, StructuralAdvice
     from linesmith.analyzer.report.candidate import Proposed, Suggested
     from linesmith.analyzer.sharing.analysis import Explanation
     from linesmith.tuner.constraints.facts import Premises
@@ -136,14 +136,7 @@ def offered(found: Explanation, premises: Premises, trace: Path | None) -> tuple
     if trace is None:
         return judged(given, sampled(given, found.findings, found.profile, layouts, premises))
     records = (candidate.before for answer in given for candidate in answer.candidates)
-    return judged(given, traced(records, _with_objects(found), layouts, trace, members_met(given)))
-
-
-def _with_objects(found: Explanation) -> Profile:
-    """The profile with the objects that its lines were attributed to."""
-    from linesmith.tuner.replay.scene import with_found_objects
-
-    return with_found_objects(found.profile, (*found.findings, *found.others), found.reading.layouts)
+    return judged(given, traced(records, found.profile, layouts, trace, members_met(given)))
 
 
 def free_candidates(found: Explanation, premises: Premises, trace: Path | None) -> tuple[Candidate, ...]:
@@ -189,7 +182,7 @@ def _advice(found: Explanation, premises: Premises, trace: Path | None) -> dict[
     if trace is not None:
         from linesmith.tuner.structure.advise import with_gains
 
-        advised = with_gains(advised, _with_objects(found), layouts, trace, found.accesses)
+        advised = with_gains(advised, found.profile, layouts, trace, found.accesses)
     return {one.finding.rank: one.advice for one in advised}
 
 
@@ -233,5 +226,5 @@ def sharded(found: Explanation, type_: str | None, trace: Path | None, shard: st
         raise click.UsageError("--shard names no member; give the lock and the members that it protects")
     record = bare_name(type_)
     sharding = Sharding(members, ways, ShardBy(by))
-    judgement = judged_shards(record, sharding, _with_objects(found), found.reading.layouts, trace)
+    judgement = judged_shards(record, sharding, found.profile, found.reading.layouts, trace)
     return Sharded(record, members, ways, by, judgement)

@@ -130,6 +130,7 @@ class ObjectKind(StrEnum):
 
     SLAB = "slab"
     GLOBAL = "global"
+    HEAP = "heap"
     PER_CPU = "per-CPU"
     STACK = "stack"
     STRUCT_PAGE = "struct page"

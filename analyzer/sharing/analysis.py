@@ -11,6 +11,7 @@ from pathlib import Path
 
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.attribution.evidence import evidence_of, function_names
+from linesmith.analyzer.attribution.found_objects import found_objects
 from linesmith.analyzer.attribution.identify import (
     identified,
     lines_known_to_hold,
@@ -122,8 +123,9 @@ def explain(
     profile = replace(profile, areas=known.areas)
     found = Explanation((), left_out, profile, same_build, reading, given, accesses, votes=known.votes)
     locked = name_locks(_explained(found, kept), reading.layouts, accesses, partial(touched, elf), profile)
+    profile = replace(profile, areas=(*profile.areas, *found_objects(profile, locked, reading.layouts)))
     records = contention_by_record(locked, profile, reading.layouts)
-    return replace(found, findings=locked, records=records)
+    return replace(found, findings=locked, profile=profile, records=records)
 
 
 def narrowed(found: Explanation, record: str) -> Explanation:

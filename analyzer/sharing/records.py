@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from linesmith.analyzer.attribution.lock import is_lock
 from linesmith.analyzer.attribution.variables import ObjectMap, lines_apart, main_area
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import (
@@ -35,7 +36,7 @@ KIND_SHARE, MOST_KINDS = 0.25, 2
 WORTH_CHANGING, WORTH_MOVING = 0.01, 0.1
 # A recording with fewer misses in all, or with fewer for each access, has no contention.
 QUIET_MISSES, QUIET_RATE = 100, 1e-4
-# Variables of records up to this size (locks, counters, list heads) are called by their own name.
+# Variables that are locks are called by their own name, and those of records up to this size (counters, list heads).
 _SMALL = 32
 # What stands behind a member of another object of the line, or of another variable on it.
 _OF_OTHER = " of "
@@ -161,16 +162,18 @@ def _waits(profile: Profile) -> Callable[[CacheLine], int]:
 
 def _memory(area: ObjectArea | None) -> str:
     """``slab filp``, ``global init_pid_ns``, ``stack``."""
-    if area is None:
+    if area is None or area.kind is ObjectKind.HEAP:
         return ""
-    return _OF_CPU.sub("", area.name if area.name.endswith(area.kind.value) else f"{area.kind.value} {area.name}")
+    place = area.name if area.name.endswith(area.kind.value) else f"{area.kind.value} {area.name}"
+    return _OF_CPU.sub("", place)
 
 
 def _area_name(area: ObjectArea | None) -> str:
     if area is None:
         return ""
     name = _OF_CPU.sub("", area.name) if area.kind in _VARIABLES else ""
-    return (name if area.size <= _SMALL else "") or next(iter(area.types), name)
+    type_ = next(iter(area.types), name)
+    return name if name and _says_more(type_, area.size) else type_
 
 
 def _origin(finding: Finding) -> str:
@@ -185,7 +188,12 @@ def _name(finding: Finding) -> str:
     kind, _, variable = _origin(finding).partition(" ")
     size = finding.objects[0].size if finding.objects else None
     type_ = type_of(finding)
-    return variable if type_ and size is not None and size <= _SMALL and kind in _VARIABLES else type_
+    return variable if type_ and size is not None and kind in _VARIABLES and _says_more(type_, size) else type_
+
+
+def _says_more(type_: str, size: int) -> bool:
+    """Whether the name of a variable of this type, with ``size`` in bytes, says more than the type."""
+    return size <= _SMALL or is_lock(type_)
 
 
 @dataclass(slots=True)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.questions import accesses_of
+from linesmith.analyzer.attribution.found_objects import TOP
 from linesmith.analyzer.attribution.lock import takes_lock, waits_for_lock
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.leaves import leaf_at
@@ -29,7 +30,7 @@ from linesmith.analyzer.model import (
     TypeAccesses,
 )
 from linesmith.analyzer.sharing.parts import origin
-from linesmith.tuner.replay.scene import TOP, TraceScene, addresses
+from linesmith.tuner.replay.scene import TraceScene, addresses
 
 WORD_BYTES = 8
 # Functions of a call path that may hold the lock under which the innermost is called.

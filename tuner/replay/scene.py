@@ -11,15 +11,14 @@ lines show. One slab of the cache that holds them stands for all, or the variabl
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 from operator import attrgetter
 
+from linesmith.analyzer.attribution.found_objects import SLABS_AT, address_of, outside, separate
 from linesmith.analyzer.attribution.identify import record_of
-from linesmith.analyzer.attribution.line_members import KNOWN
 from linesmith.analyzer.base.errors import NotSimulated
 from linesmith.analyzer.layouts.alignment import record_alignment, with_inferred_alignment
 from linesmith.analyzer.layouts.collection import Layouts
@@ -34,7 +33,6 @@ from linesmith.analyzer.model import (
     Member,
     ObjectArea,
     ObjectKind,
-    Profile,
     RecordKind,
     SlabPlace,
 )
@@ -295,12 +293,6 @@ def containment_of(layouts: Layouts) -> Containment:
     return Containment(layouts)
 
 
-# In the direct map of x86-64 (Documentation/arch/x86/x86_64/mm.rst), at a multiple of every slab's size.
-SLABS_AT = 0xFFFF_8881_0400_0000
-# Damaged profiles have objects that run over the end of memory.
-TOP = (1 << 64) - (1 << 16)
-
-
 def sampled_scene(
     findings: Sequence[Finding],
     record: Layout,
@@ -313,37 +305,14 @@ def sampled_scene(
     Of a profile that knows objects, its ``areas``, all that are or hold the record, and where the findings are of
     others, like those of a program's heap, these as well.
     """
-    if areas:
-        known = [area for kind in scene(record, areas, layouts).kinds for area in kind.areas]
-        return scene(record, (*areas, *_separate(_outside(known, findings), layouts)), layouts)
+    if given := [area for area in areas if area.kind is not ObjectKind.HEAP]:
+        known = [area for kind in scene(record, given, layouts).kinds for area in kind.areas]
+        return scene(record, (*given, *separate(outside(known, findings), layouts)), layouts)
     objects = [finding.objects[0] for finding in findings]
     if kernel is None or all(_fixed(one) for one in objects):
-        return scene(record, _separate(findings, layouts), layouts)
+        return scene(record, separate(findings, layouts), layouts)
     outer = layouts.by_id(objects[0].layout or 0)
     return scene(record, (_slab(outer, objects, layouts, kernel),), layouts)
-
-
-def with_found_objects(profile: Profile, findings: Sequence[Finding], layouts: Layouts) -> Profile:
-    """The profile with the objects that its findings identified by the code, as ``areas``: those of a program's heap.
-
-    A snapshot knows the objects of a kernel, debug information the variables, and nothing but the code those of a heap.
-    """
-    own = [one for one in findings if one.address is not None and one.objects and one.objects[0].outcome in KNOWN]
-    containment = containment_of(layouts)
-    known = [area for area in profile.areas if record_of(area, containment) is not None]
-    return replace(profile, areas=(*profile.areas, *_separate(_outside(known, own), layouts)))
-
-
-def _outside(areas: Sequence[ObjectArea], findings: Sequence[Finding]) -> list[Finding]:
-    """The findings whose object begins in none of the ``areas``."""
-    by_address = sorted(areas, key=lambda area: area.address)
-    starts = [area.address for area in by_address]
-
-    def lies_in(address: int) -> bool:
-        before = bisect_right(starts, address)
-        return before > 0 and address < by_address[before - 1].end
-
-    return [one for one in findings if not lies_in(_own_address(one))]
 
 
 def addresses(findings: Sequence[Finding], here: TraceScene, layouts: Layouts) -> tuple[int, ...]:
@@ -352,29 +321,9 @@ def addresses(findings: Sequence[Finding], here: TraceScene, layouts: Layouts) -
 
 
 def _fixed(found: LineObject) -> bool:
-    return found.row is not None or bool(found.variable) or found.origin.startswith(ObjectKind.GLOBAL)
-
-
-def _separate(findings: Sequence[Finding], layouts: Layouts) -> Iterator[ObjectArea]:
-    """An area for each object, or for the variable that it is an element of."""
-    end = 0
-    for finding in sorted(findings, key=_own_address):
-        found = finding.objects[0]
-        layout = layouts.by_id(found.layout or 0)
-        area = ObjectArea(
-            ObjectKind.GLOBAL, found.type, _own_address(finding), layout.size, layout.size, 1, (layout.title,)
-        )
-        if (row := found.row) is not None and row.stride >= layout.size:
-            area = ObjectArea(
-                ObjectKind.GLOBAL, row.name, row.address, layout.size, row.stride, row.count, (layout.title,)
-            )
-        if end <= area.address and area.end < TOP:
-            end = area.end
-            yield area
-
-
-def _own_address(finding: Finding) -> int:
-    return (finding.address or SLABS_AT) + finding.objects[0].start
+    return (
+        found.row is not None or bool(found.variable) or found.origin.startswith((ObjectKind.GLOBAL, ObjectKind.HEAP))
+    )
 
 
 def _slab(outer: Layout, objects: Sequence[LineObject], layouts: Layouts, kernel: Kernel) -> ObjectArea:
@@ -405,7 +354,7 @@ def _slab(outer: Layout, objects: Sequence[LineObject], layouts: Layouts, kernel
 def _address(finding: Finding, here: TraceScene, layouts: Layouts) -> int:
     kind = here.kinds[0]
     if not kind.slab:
-        return _own_address(finding)
+        return address_of(finding)
     area, phase = kind.areas[0], finding.objects[0].phase
     inside = next(places_in(kind.outer, finding.objects[0].layout or 0, layouts), 0)
     starts = [area.address + number * area.stride + inside for number in range(area.count)]

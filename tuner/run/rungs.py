@@ -36,7 +36,6 @@ from linesmith.patches.edit.verify import locate, verify
 from linesmith.patches.message.message import Confirmation, commit_message
 from linesmith.patches.message.paragraphs import style
 from linesmith.tuner.replay.judged import traced
-from linesmith.tuner.replay.scene import with_found_objects
 from linesmith.tuner.replay.simulated import question_of
 from linesmith.tuner.run.bench import BlockCourse, assessed, remark
 from linesmith.tuner.run.evidence import ExplainedRun
@@ -219,8 +218,7 @@ class RungLadder:
         try:
             if seen.trace is None:
                 raise NotSimulated("there is no trace of the profile")
-            profile = with_found_objects(seen.profile, seen.findings, seen.layouts)
-            runs = traced((record,), profile, seen.layouts, seen.trace)[record.id]
+            runs = traced((record,), seen.profile, seen.layouts, seen.trace)[record.id]
             if isinstance(runs, str):
                 raise NotSimulated(runs.removesuffix("."))
             if not runs.now.total:
