@@ -92,22 +92,6 @@ def test_facts_stand_in_tables_of_the_records_name(tmp_path: Path, text: str) ->
         facts_in(tmp_path, text)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"[[s]\n", "facts.toml:1: not valid TOML: .*; fix that line"),
-        (None, r"cannot read .*facts.toml: No such file or directory; name a TOML file"),
-        (b"\x7fELF\xff", "facts.toml:1: not valid UTF-8"),
-    ],
-)
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, content: bytes | None, message: str) -> None:
-    path = tmp_path / "facts.toml"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(ConstraintsError, match=message):
-        read_facts(path)
-
-
 EITHER = union("", scalar("left"), scalar("right"))
 LAYOUTS = table(EITHER, struct("mapping", scalar("host"), scalar("lock"), held("", EITHER)))
 

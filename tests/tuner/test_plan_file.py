@@ -64,50 +64,30 @@ def test_keys_that_are_not_ours_are_settings_of_the_plugin(plan_file: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("replaced", "text", "message"),
     [
-        (PROGRAM + '[record]\nprofile = "c2c.txt"\n', "[record] profile = 'c2c.txt': there is no file"),
-        (PROGRAM + "[budget]\ntrials = 0\n", "[budget] `trials` = 0 is too small; the minimum is 1"),
+        ("", '[record]\nprofile = "c2c.txt"\n', "[record] profile = 'c2c.txt': there is no file"),
+        ("", "[budget]\ntrials = 0\n", "[budget] `trials` = 0 is too small; the minimum is 1"),
+        ("", "[budget]\ntrails = 3\n", "[budget] has no `trails` (did you mean trials?); it may have trials, minutes"),
+        ("tree =", "treee =", "[source] has no `treee` (did you mean tree?); it may have tree, builder, "),
+        ("", "[budgt]\nminutes = 3\n", f"the plan has no [budgt] (did you mean budget?); it may have {TABLES}"),
+        ("[1, 4]", '"many"', f"[[benchmark]] command: `threads`: Expected `int | array`, got `str`; {STEP}"),
+        ("", '[machine]\ncpus = "all"\n', f"[machine]: `cpus`: Expected `int`, got `str`; {STEP}"),
+        ("", '[budget]\ntrials = "all"\n', f"`budget.trials`: Expected `int`, got `str`; {STEP}"),
+        ('"server"', '"sever"', "[source] tree = 'sever'"),
         (
-            PROGRAM + "[budget]\ntrails = 3\n",
-            "[budget] has no `trails` (did you mean trials?); it may have trials, minutes",
+            'products = ["out/server"]',
+            "",
+            "[source] needs `command`, which builds the tree, and `products`, the files ",
         ),
-        (
-            PROGRAM.replace("tree =", "treee ="),
-            "[source] has no `treee` (did you mean tree?); it may have tree, builder, ",
-        ),
-        (
-            PROGRAM + "[budgt]\nminutes = 3\n",
-            f"the plan has no [budgt] (did you mean budget?); it may have {TABLES}",
-        ),
-        (
-            PROGRAM.replace("[1, 4]", '"many"'),
-            f"[[benchmark]] command: `threads`: Expected `int | array`, got `str`; {STEP}",
-        ),
-        (PROGRAM + '[machine]\ncpus = "all"\n', f"[machine]: `cpus`: Expected `int`, got `str`; {STEP}"),
-        (PROGRAM + '[budget]\ntrials = "all"\n', f"`budget.trials`: Expected `int`, got `str`; {STEP}"),
-        (PROGRAM.replace('"server"', '"sever"', 1), "[source] tree = 'sever'"),
-        (
-            PROGRAM.replace('products = ["out/server"]', ""),
-            "[source] needs `command`, which builds the tree, and `products`, the files to keep of it",
-        ),
-        (
-            PROGRAM + 'guard = true\n[record]\ncommand = "x"\n',
-            "every [[benchmark]] is a guard, so none decides; remove `guard` from one",
-        ),
-        (PROGRAM + '[search]\nladder = ["benchmark", "estimate"]\n', ".*in this order"),
-        ("tree server", "not valid TOML"),
+        ("", 'guard = true\n[record]\ncommand = "x"\n', "every [[benchmark]] is a guard, so none decides; remove "),
+        ("", '[search]\nladder = ["benchmark", "estimate"]\n', "in this order"),
     ],
 )
-def test_what_a_plan_cannot_mean_is_told_with_its_place(plan_file: Path, text: str, message: str) -> None:
-    plan_file.write_text(text)
-    anywhere = message.startswith(".*")
-    expected = ".*" * anywhere + re.escape(message.removeprefix(".*"))
-    with pytest.raises(PlanError, match=rf"^{re.escape(str(plan_file))}(:\d+)?: {expected}"):
-        read_plan(plan_file)
-
-
-def test_bytes_that_are_no_text_are_refused(plan_file: Path) -> None:
-    plan_file.write_bytes(b"\xff\xfe")
-    with pytest.raises(PlanError, match="not valid UTF-8; save the file as UTF-8"):
+def test_what_a_plan_cannot_mean_is_told_with_its_place(
+    plan_file: Path, replaced: str, text: str, message: str
+) -> None:
+    """In a plan with more below it, or with another text in one place."""
+    plan_file.write_text(PROGRAM.replace(replaced, text, 1) if replaced else PROGRAM + text)
+    with pytest.raises(PlanError, match=rf"^{re.escape(str(plan_file))}(:\d+)?: .*{re.escape(message)}"):
         read_plan(plan_file)
