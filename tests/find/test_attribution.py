@@ -58,20 +58,18 @@ CONTAINMENT = Containment(table(MAPPING, NODE, struct("task", scalar("state"))))
 
 
 @pytest.mark.parametrize(
-    ("record", "memory", "known_to_hold"),
+    ("record", "memory", "known"),
     [
         ("mapping", ("mapping", "node", "task"), [0, 1]),
         ("node", ("mapping", "node"), [1]),  # a part does not hold the whole
         ("mapping", ("task node", "", "mapping", "task"), [2]),  # the likeliest of several types counts
     ],
 )
-def test_lines_that_cannot_hold_a_type_are_passed_over(
-    record: str, memory: tuple[str, ...], known_to_hold: list[int]
-) -> None:
+def test_lines_that_cannot_hold_a_type_are_passed_over(record: str, memory: tuple[str, ...], known: list[int]) -> None:
     lines = (line_of(accesses("0 function"), 64 * rank, rank) for rank in range(len(memory)))
     areas = tuple(
         ObjectArea(ObjectKind.SLAB, "cache", 64 * rank, 64, 64, types=tuple(types.split()))
         for rank, types in enumerate(memory)
     )
     profile = profile_of(*lines, areas=areas)
-    assert [line.rank for line in lines_known_to_hold(record, profile, CONTAINMENT)] == known_to_hold
+    assert [line.rank for line in lines_known_to_hold(record, profile, CONTAINMENT)] == known

@@ -153,14 +153,8 @@ def test_runs_of_different_length_are_compared_by_operation() -> None:
     assert not any("--operations" in one for one in found.cautions)
 
 
-@pytest.mark.parametrize(
-    ("victim", "writer", "elsewhere"), [("slot[3]", "slot[3]", False), ("slot[3]", "slot[4]", True)]
-)
-def test_elements_of_an_array_are_one_row_and_told_apart_from_one_alone(
-    victim: str, writer: str, elsewhere: bool
-) -> None:
-    (row,) = (
-        compare(recorded(meeting(9, victim, writer)), recorded(meeting(9, "slot[7]", "slot[8]"))).objects[0].members[:1]
-    )
-    assert (row.member, row.writer) == ("slot[]", "slot[]")
-    assert row.elsewhere is elsewhere
+@pytest.mark.parametrize(("writer", "elsewhere"), [("slot[3]", False), ("slot[4]", True)])
+def test_elements_of_an_array_are_one_row_and_told_apart_from_one_alone(writer: str, elsewhere: bool) -> None:
+    found = compare(recorded(meeting(9, "slot[3]", writer)), recorded(meeting(9, "slot[7]", "slot[8]")))
+    row = found.objects[0].members[0]
+    assert (row.member, row.writer, row.elsewhere) == ("slot[]", "slot[]", elsewhere)

@@ -238,9 +238,7 @@ def on(nodes: str | None, cpus: int | None = None) -> Access:
         ([on("0{0-999999}")], set(range(65537)), {0}, 65537),  # a range without end is cut
     ],
 )
-def test_the_forms_of_the_list_of_nodes(
-    rows: list[Access], cpus: Set[int] | None, nodes: Set[int], count: int | None
-) -> None:
+def test_forms_of_lists_of_nodes(rows: list[Access], cpus: Set[int] | None, nodes: Set[int], count: int | None) -> None:
     found = origin(rows)
     assert (found.cpus, found.nodes, found.count) == (cpus, nodes, count)
 

@@ -56,13 +56,10 @@ def test_what_meets_in_this_build_too_can_be_parted(built: Built, tmp_path: Path
     ("rows", "why"),
     [
         ("0x8 mask_of, 0x18 first_of, 0x20 last_of, 0x20 set_last 0/100, 0x20 add_last", "lie on different lines"),
-        (
-            "0x10 insert 0/100, 0x18 last_of, 0x18 number_of",
-            "which members of pages are at 0x10, 0x18 is unknown",
-        ),
+        ("0x10 insert 0/100, 0x18 last_of, 0x18 number_of", "which members of pages are at 0x10, 0x18 is unknown"),
     ],
 )
-def test_nothing_is_proposed_for_what_does_not_meet_in_this_build(
+def test_nothing_is_proposed_where_nothing_meets(
     rows: str, why: str, built: Built, tmp_path: Path, own_cache: Path
 ) -> None:
     ran = linesmith("suggest", built("drifted.c"), report(tmp_path, rows), cache=own_cache)

@@ -76,15 +76,11 @@ OUTER = struct("outer", scalar("whole"), held("inner", INNER), scalar("last", 4)
 
 @pytest.mark.parametrize(
     ("place", "width", "fit"),
-    [
-        (0, 8, True),
-        pytest.param(0, 4, True, id="a part of a number"),
-        pytest.param(8, 4, True, id="just it"),
-        pytest.param(8, 8, True, id="two members at once"),
-        pytest.param(8, 6, False, id="it ends within another member"),
-        pytest.param(16, 16, False, id="it ends behind the object"),
-        pytest.param(8, 0, True, id="of no known width"),
-    ],
+    [(0, 8, True), (0, 4, True), (8, 4, True), (8, 8, True), (8, 6, False), (16, 16, False), (8, 0, True)],
+    ids=(
+        *("a number", "a part of it", "just it", "two members at once", "it ends within another member"),
+        *("it ends behind the object", "of no known width"),
+    ),
 )
 def test_an_access_fits_a_member_or_several(place: int, width: int, fit: bool) -> None:
     containment = Containment(table(INNER, OUTER))

@@ -7,17 +7,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-from find.lines import Built, symbols_of
+from find.lines import Build, Built
 
-from linesmith.analyzer.access.access_map import AccessMap
-from linesmith.analyzer.access.store import read_accesses
 from linesmith.analyzer.attribution.placement import Trust, placed
 from linesmith.analyzer.base.errors import ProfileError
-from linesmith.analyzer.layouts.dwarf import Reading, read_layouts
 from linesmith.analyzer.model import (
     Access,
     CacheLine,
@@ -47,14 +43,8 @@ def program(built: Built) -> File:
     return File(built("placed.c", "-O1", "-fPIE", "-pie", "-Wl,--build-id"))
 
 
-class File:
-    """What is known of an ELF file."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.reading: Reading = read_layouts(path)
-        self.accesses: AccessMap = read_accesses(path).accesses
-        self.symbols = symbols_of(path)
+class File(Build):
+    """An ELF file in which samples are placed."""
 
     def code(self, function: str) -> int:
         """The first instruction of a function that touches memory."""

@@ -246,9 +246,7 @@ MESSAGE = Member("message", "struct message", "message", 48, 32, 8)
         pytest.param(0x1040, 8, 90, replace(MESSAGE, dimensions=(4,)), "", id="an array is used by its elements"),
     ],
 )
-def test_a_member_that_straddles_two_lines(
-    address: int, offset: int, contended: int, straddler: Member, found: str
-) -> None:
+def test_a_member_on_two_lines(address: int, offset: int, contended: int, straddler: Member, found: str) -> None:
     record = Layout(1, "mailbox", RecordKind.STRUCT, 128, (straddler,), natural_alignment=8)
     owner = LineObject("mailbox", 1, 0, 0, 1.0, Outcome.RESOLVED)
     line, other = line_of(accesses("48 answer")), line_of(accesses(f"{offset} answer {contended}"), address, 1)

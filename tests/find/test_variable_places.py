@@ -8,16 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from find.lines import Built, symbols_of
+from find.lines import Build, Built
 
-from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.questions import accesses_in
-from linesmith.analyzer.access.store import read_accesses
 from linesmith.analyzer.base.errors import NothingToSuggest
-from linesmith.analyzer.layouts.dwarf import Reading, read_layouts
 from linesmith.analyzer.model import Access, CacheLine, LineObject, Outcome, Profile, VariableRow
 from linesmith.analyzer.sharing.analysis import Explanation, explain, narrowed
 from linesmith.patches.edit.verify import Located, starts_of
@@ -29,14 +25,8 @@ METER = {"take": 32, "give": 36, "least": 12, "wanted": 8}
 RINGS = {"push": 24, "pull": 24 + 8}
 
 
-class Program:
+class Program(Build):
     """The program, and reports of it."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.reading: Reading = read_layouts(path)
-        self.accesses: AccessMap = read_accesses(path).accesses
-        self.symbols = symbols_of(path)
 
     def at(self, variable: str) -> int:
         """Where a variable lies when the program runs."""
