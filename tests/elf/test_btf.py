@@ -73,10 +73,7 @@ def test_file_without_btf(tmp_path: Path) -> None:
     with pytest.raises(_native.NativeError) as caught:
         layouts(file)
     kind, message = caught.value.args
-    assert (kind, message.replace(str(file), "FILE")) == (
-        "DebugInfoMissing",
-        NO_SECTION,
-    )
+    assert (kind, message.replace(str(file), "FILE")) == ("DebugInfoMissing", NO_SECTION)
 
 
 def test_split_btf_without_its_base(tmp_path: Path) -> None:

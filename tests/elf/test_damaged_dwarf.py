@@ -56,12 +56,11 @@ def test_the_unit_written_by_hand_is_sound(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("header", "expected"),
     [
-        ({"length": 0x1000}, HEADER),
-        ({"length": 3}, HEADER),
-        ({"version": 77}, HEADER),
-        ({"abbreviations_at": 0x100000}, ENTRIES),
+        pytest.param({"length": 0x1000}, HEADER, id="longer than its section"),
+        pytest.param({"length": 3}, HEADER, id="shorter than its header"),
+        pytest.param({"version": 77}, HEADER, id="a version nobody wrote"),
+        pytest.param({"abbreviations_at": 0x100000}, ENTRIES, id="abbreviations outside"),
     ],
-    ids=["longer than its section", "shorter than its header", "a version nobody wrote", "abbreviations outside"],
 )
 def test_header_of_a_unit(tmp_path: Path, header: dict[str, int], expected: Refusal) -> None:
     dwarf = sound()

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from find.lines import Built, accesses, explained, facts, line_of, object_told, profile_of
 
-from linesmith.analyzer.attribution.line_objects import cpus_of
-from linesmith.analyzer.model import CacheLine, LineObject, Sampling
+from linesmith.analyzer.model import CacheLine, LineObject
 from linesmith.analyzer.slab.allocation import Kernel
 
 PAGE = 0xFFFF_8880_0001_0000
@@ -80,11 +79,6 @@ def test_a_lock_that_goes_on_on_the_next_line_is_known_where_it_begins(kernel: P
     one, other = objects(kernel, None, first, line(1, PAGE + 64, "0 take 100/50, 0 queue 100/0, 8 queue 100/50"))
     assert (object_told(one), object_told(other)) == ("big_mutex at 56 (inner type only)", "big_mutex at -8")
     assert one.reason == "it begins here and goes on on the line behind, where it is sure"
-
-
-def test_a_profile_may_know_how_many_cpus_there_were() -> None:
-    assert cpus_of(profile_of()) is None
-    assert cpus_of(profile_of(sampling=Sampling(cpus=12))) == 12
 
 
 @pytest.mark.parametrize(

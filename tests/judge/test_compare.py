@@ -22,6 +22,9 @@ NOISY, UNDECIDED = VerdictKind.TOO_NOISY, VerdictKind.UNDECIDED
 ALIKE = [((100.0, 102.0), (101.0, 101.5)), ((99.0, 101.0), (100.0, 100.5)), ((101.0, 99.5), (100.0, 99.0))] * 2
 MISSES = Metric("pair", "misses/op", Better.LOWER)
 NOTHING = [((0.0, 0.0), (0.0, 0.0))] * 4
+SELDOM = [NOTHING[0], ((0.0, 3.0), (0.0, 0.0)), *NOTHING[:3]]
+A_LITTLE = [((100.0, 100.01), (100.2, 100.21)), ((100.01, 100.0), (100.21, 100.2))] * 3
+WILD = [((100.0, 160.0), (90.0, 70.0)), ((80.0, 50.0), (150.0, 100.0))] * 2
 
 
 def scaled(by: float) -> Blocks:
@@ -44,22 +47,13 @@ def guard(tolerance: float) -> Use:
         (scaled(0.8), {}, BETTER, "interval"),
         (scaled(0.8), {"metric": SPEED}, WORSE, "interval"),
         (scaled(0.8), {"floor": 0.25}, NONE, "it differs by 20.07%, and equal layouts by up to 25.00%"),
-        (
-            [((100.0, 100.01), (100.2, 100.21)), ((100.01, 100.0), (100.21, 100.2))] * 3,
-            *({}, NONE, "it differs by 0.20%, less than the 0.5% that matters"),
-        ),
-        (
-            [((100.0, 160.0), (90.0, 70.0)), ((80.0, 50.0), (150.0, 100.0))] * 2,
-            *({}, NOISY, "only changes beyond "),
-        ),
+        (A_LITTLE, {}, NONE, "it differs by 0.20%, less than the 0.5% that matters"),
+        (WILD, {}, NOISY, "only changes beyond "),
         (scaled(0.8)[:1], {}, UNDECIDED, "1 block with numbers of both; 4 are needed for a verdict"),
         (scaled(0.8)[:3], {}, UNDECIDED, "3 blocks with numbers of both; 4 are needed for a verdict"),
         (scaled(0.8)[:4], {}, BETTER, "interval"),
         ([], {}, UNDECIDED, "no blocks with numbers of both; 4 are needed for a verdict"),
-        (
-            [((0.0, 0.0), (0.0, 0.0)), ((0.0, 3.0), (0.0, 0.0)), *NOTHING[:3]],
-            *({"metric": MISSES}, NOISY, "only changes beyond "),
-        ),
+        (SELDOM, {"metric": MISSES}, NOISY, "only changes beyond "),
         (NOTHING, {"metric": MISSES}, NOISY, "nothing was counted on either side"),
         (scaled(1.1), {"use": guard(0.02)}, WORSE, "interval"),
         (scaled(1.03), {"use": guard(0.05)}, NONE, "worse by 2.9%, within the tolerance of 5.0%"),

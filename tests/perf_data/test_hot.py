@@ -30,14 +30,6 @@ def data(server: Path) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def other_build(server: Path) -> Path:
-    """The same server compiled otherwise, under the same name."""
-    folder = server.parent / "other"
-    folder.mkdir()
-    return program_scenario.compiled(folder, "-O1")
-
-
 def test_elements_of_a_global_array_and_objects_on_the_heap_are_named(server: Path, data: Path) -> None:
     """And every sample ends in one outcome: 5,000 of memory, 300 of cycles, 200 of a guest, 22 that were lost."""
     done = linesmith("hot", server, data, "--full")
@@ -50,14 +42,9 @@ def test_elements_of_a_global_array_and_objects_on_the_heap_are_named(server: Pa
         assert part in ended
 
 
-def test_another_build_is_refused_with_what_to_say(other_build: Path, data: Path) -> None:
-    done = linesmith("hot", other_build, data)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert "add --assume-same-layout (match by address) or --by-symbol (match by name)" in done.stderr
-
-
-def test_by_symbol_a_file_without_names_is_refused(other_build: Path, data: Path) -> None:
-    done = linesmith("hot", "--by-symbol", other_build, data)
+def test_by_symbol_a_file_without_names_is_refused(data: Path, tmp_path: Path) -> None:
+    other = program_scenario.compiled(tmp_path, "-O1")
+    done = linesmith("hot", "--by-symbol", other, data)
     assert (done.returncode, done.stdout) == (2, "")
     assert "perf.data has no names of functions for --by-symbol; give the text of `perf script" in done.stderr
 

@@ -14,7 +14,7 @@ from replay.traces import Step, turns, write_trace
 from linesmith.analyzer.base.errors import TraceError
 from linesmith.analyzer.layouts.placement import lay_out
 from linesmith.analyzer.model import Interval, Layout, Misses, ObjectArea, ObjectKind
-from linesmith.tuner.replay.plan import ReplayPlan, ShardBy, Sharding, aligned, in_all_phases, plan_for, unchanged
+from linesmith.tuner.replay.plan import ReplayPlan, in_all_phases, plan_for, unchanged
 from linesmith.tuner.replay.replayer import Replay, change_interval, open_trace
 from linesmith.tuner.replay.runs import RecordRuns
 from linesmith.tuner.replay.scene import TraceScene, scene
@@ -53,9 +53,6 @@ class Trace:
     def misses(self, plan: ReplayPlan | None = None, line_bytes: int = 64) -> Misses:
         return self.replay.run(0, plan or self.now, line_bytes).misses
 
-    def sharded(self, sharding: Sharding) -> Misses:
-        return self.misses(ReplayPlan(self.now.kinds, sharding))
-
 
 def contended(stored: int, loaded: int) -> list[Step]:
     """CPU 0 stores to one byte of the first object, CPU 1 loads another, in turns."""
@@ -93,13 +90,6 @@ def test_misses_across_nodes_are_remote_and_cost_more(tmp_path: Path) -> None:
     assert far.cycles() > near.cycles()
 
 
-def test_neighbours_in_a_slab_part_when_objects_begin_on_lines(tmp_path: Path) -> None:
-    small = struct("small", scalar("head"), scalar("rest", 80, dimensions=(10,)), scalar("tail"))
-    trace = Trace(tmp_path, contended(88, 96), objects(small, 42, 96), record=small)
-    assert trace.misses().hitm_local == ROUNDS
-    assert trace.misses(aligned(trace.here, 128)).total == 0
-
-
 def test_a_phase_met_by_chance_is_followed_by_all_others(tmp_path: Path) -> None:
     """The first object begins with a line, where its members at 48 and 64 are apart; 32 bytes on they meet."""
     record = struct("record", *(scalar(f"w{number}") for number in range(20)))
@@ -108,21 +98,6 @@ def test_a_phase_met_by_chance_is_followed_by_all_others(tmp_path: Path) -> None
     assert [run.misses.hitm_local for run in runs] == [0, ROUNDS]
     judge = RecordRuns([(trace.replay, 0)], table(record), None, 0)
     assert (judge.phases, judge.now.total) == (2, sum(run.misses.total for run in runs) / 2)
-
-
-def test_a_lock_for_each_cpu_ends_its_contention(tmp_path: Path) -> None:
-    steps = [step for cpu in range(4) for step in (Step(cpu, "A", KERNEL), Step(cpu, "S", KERNEL + 8))]
-    trace = Trace(tmp_path, turns(steps, ROUNDS), nodes=(0, 0, 1, 1))
-    assert trace.sharded(Sharding(("lock", "tree"), 4)).total == 0
-    by_node = trace.sharded(Sharding(("lock", "tree"), 2, ShardBy.NODE))
-    assert (by_node.taken_remote, by_node.taken_local) == (0, 4 * ROUNDS - 2)
-
-
-def test_functions_that_walk_all_shards_are_told_by_their_code(tmp_path: Path) -> None:
-    steps = [Step(0, "S", KERNEL, code=0x1000), Step(1, "L", KERNEL, code=0x2000)]
-    trace = Trace(tmp_path, turns(steps, ROUNDS))
-    assert trace.sharded(Sharding(("lock",), 2)).total == 0
-    assert trace.sharded(Sharding(("lock",), 2, everywhere=(range(0x2000, 0x2010),))).hitm_local == ROUNDS
 
 
 def test_what_is_missing_of_a_trace_is_told(tmp_path: Path) -> None:

@@ -51,11 +51,8 @@ def dentries(program: drgn.Program) -> drgn.Object:
 def in_the_image(program: drgn.Program) -> dict[str, Known]:
     """What is no slab memory."""
     task, softirqs, clock = program["init_task"], program["softirq_vec"], program["tk_core"].timekeeper
-    queue, node, table = (
-        per_cpu(program["runqueues"], 2).address_,
-        program["node_data"][0].value_(),
-        program["dentry_hashtable"].value_(),
-    )
+    queue, node = per_cpu(program["runqueues"], 2).address_, program["node_data"][0].value_()
+    table = program["dentry_hashtable"].value_()
     stacks = task.stack.value_(), per_cpu(program["idle_threads"], 3).stack.value_()
     page = virt_to_page(program, program["init_fs"].root.dentry.value_()).value_()
     called = (one for one in for_each_vmap_area(program) if one.vm)
@@ -67,36 +64,29 @@ def in_the_image(program: drgn.Program) -> dict[str, Known]:
     buckets = 1 << (32 - program["d_hash_shift"].value_())
     own = {"kind": ObjectKind.GLOBAL, "name": "init_task", "types": ("task_struct",)}
     boot, stack = ObjectKind.BOOT, {"kind": ObjectKind.STACK}
+    timekeeper = {"name": "tk_core.timekeeper", "types": ("timekeeper",)}
+    actions = {"types": ("softirq_action",), "address": softirqs.address_, "count": softirqs.type_.length}
+    run_queue = {"kind": ObjectKind.PER_CPU, "name": "runqueues", "types": ("rq",), "cpu": 2}
+    heads = {"kind": boot, "types": ("hlist_bl_head",), "size": 8, "address": table, "count": buckets}
+    defaults = {
+        "kind": ObjectKind.GLOBAL,
+        "name": "floppy_defaults",
+        "size": floppy.size,
+        "detail": "of the module fat",
+    }
     return {
         "a variable": Known(task.address_ + 100, task.address_, own | {"size": task.type_.size, "count": 1}),
         "a variable through the direct map": Known(alias + 8, alias, own),
-        "a record without a name, by its members": Known(
-            clock.address_ + 8, clock.address_, {"name": "tk_core.timekeeper", "types": ("timekeeper",)}
-        ),
-        "an array of records": Known(
-            softirqs.address_ + 8,
-            softirqs.address_ + 8,
-            {"types": ("softirq_action",), "address": softirqs.address_, "count": softirqs.type_.length},
-        ),
-        "a per-CPU variable": Known(
-            queue + 8, queue, {"kind": ObjectKind.PER_CPU, "name": "runqueues", "types": ("rq",), "cpu": 2}
-        ),
+        "a record without a name, by its members": Known(clock.address_ + 8, clock.address_, timekeeper),
+        "an array of records": Known(softirqs.address_ + 8, softirqs.address_ + 8, actions),
+        "a per-CPU variable": Known(queue + 8, queue, run_queue),
         "the stack of a task": Known(stacks[0] + 500, stacks[0], stack),
         "the stack of an idle CPU": Known(stacks[1] + 500, stacks[1], stack),
         "a page descriptor": Known(page + 52, page, {"kind": ObjectKind.STRUCT_PAGE, "types": ("page",)}),
-        "a table of the boot allocator": Known(
-            table + 800,
-            table + 800,
-            {"kind": boot, "types": ("hlist_bl_head",), "size": 8, "address": table, "count": buckets}
-            | {"name": "dentry_hashtable"},
-        ),
+        "a table of the boot allocator": Known(table + 800, table + 800, heads | {"name": "dentry_hashtable"}),
         "a memory node": Known(node + 100_000, node, {"kind": boot, "types": ("pglist_data",)}),
         "an area of vmalloc": Known(area + 8, area, {"kind": ObjectKind.VMALLOC, "name": "hpet_enable"}),
-        "a variable of a module": Known(
-            floppy.address + 4,
-            floppy.address,
-            {"kind": ObjectKind.GLOBAL, "name": "floppy_defaults", "size": floppy.size, "detail": "of the module fat"},
-        ),
+        "a variable of a module": Known(floppy.address + 4, floppy.address, defaults),
         "a module": Known(fat, None, {"name": "module fat"}),
     }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Symbols, allocations and areas by address."""
+"""Areas that overlap, and pages as kernels from 6.9 on mark them; the rest a real kernel shows."""
 
 from __future__ import annotations
 
@@ -10,58 +10,12 @@ import pytest
 
 from linesmith.analyzer.model import ObjectArea, ObjectKind
 from linesmith.plugins.snapshots import pages
-from linesmith.plugins.snapshots.areas import AreaMap, PerCpuChunk, areas_of
+from linesmith.plugins.snapshots.areas import AreaMap, areas_of
 from linesmith.plugins.snapshots.pages import FrameLayout, PageTypes, PageWords
-from linesmith.plugins.snapshots.variables import DataSymbol, SymbolMap
-
-TABLE = DataSymbol(0x100, 0x40, "table")
-FIELD = DataSymbol(0x110, 8, "table_field")
-BARE = DataSymbol(0x200, 0, "bare")
-LAST = DataSymbol(0x300, 0, "last")
-SYMBOLS = SymbolMap([LAST, FIELD, DataSymbol(0x100, 0, "start_of_data"), TABLE, BARE])
-
-
-def test_symbols_cover_addresses() -> None:
-    assert SYMBOLS.at(0x100) == SYMBOLS.at(0x13F) == SYMBOLS.at(0x118) == TABLE
-    assert SYMBOLS.at(0x110) == FIELD, "within another"
-    assert SYMBOLS.at(0x2FF) == DataSymbol(0x200, 0x100, "bare"), "without a size it reaches to the next"
-    assert [SYMBOLS.at(address) for address in (0x140, 0xFF, 0x301)] == [None] * 3
-
-
-@pytest.mark.parametrize(
-    ("address", "gap"),
-    [(0x150, range(0x140, 0x200)), (0x60, range(0x50, 0x100)), (0x350, range(0x300, 0x400))],
-)
-def test_gap_between_symbols(address: int, gap: range) -> None:
-    assert SYMBOLS.gap(address, range(0x50, 0x400)) == gap
-
-
-def test_allocation_of_a_per_cpu_chunk() -> None:
-    # A bit for 4 bytes, set where an allocation begins: at 0, 8 and 40.
-    chunk = PerCpuChunk((), bytes([0b101, 0b100]))
-    assert chunk.extent(0) == chunk.extent(7) == (0, 8)
-    assert chunk.extent(8) == chunk.extent(39) == (8, 32)
-    assert chunk.extent(63) == (40, 24)
 
 
 def area(address: int, size: int, name: str = "") -> ObjectArea:
     return ObjectArea(ObjectKind.GLOBAL, name, address, size, size)
-
-
-def test_area_map_has_gaps() -> None:
-    areas = AreaMap([area(0x200, 0x10), area(0x100, 0x10)])
-    assert areas.area(0x10F) == area(0x100, 0x10)
-    assert areas.area(0x110) is None
-    assert areas.area(0xFF) is None
-
-
-def test_each_area_once_by_address_and_the_first_finder_is_believed() -> None:
-    stack = AreaMap([area(0x200, 0x100, "stack")])
-    rest = AreaMap([area(0x100, 0x100, "before"), area(0x200, 0x200, "around")])
-    assert areas_of([0x2FF, 0x100, 0x200, 0x180, 0x500], (stack.area, rest.area)) == (
-        area(0x100, 0x100, "before"),
-        area(0x200, 0x100, "stack"),
-    )
 
 
 def typed(address: int, size: int, record: str = "inode") -> ObjectArea:
@@ -118,20 +72,10 @@ def test_kinds_of_pages(types: PageTypes, slab: PageWords, free: int, table: int
         assert types.kind(page(mapping=0xFFFF888000000001, page_type=count)) == pages.ANONYMOUS_PAGE
 
 
-def test_pages_without_a_mapping() -> None:
-    assert BEFORE_6_10.kind(page(flags=1 << 12)) == pages.BOOT_PAGE
-    assert BEFORE_6_10.kind(page(references=0)) == pages.FREE_PAGE
-    assert BEFORE_6_10.kind(page()) == pages.OTHER_PAGE
+FLAGGED, NUMBERED = struct.pack("<QQII", 1 << 9, 0, UNMAPPED, 0), struct.pack("<QQII", 0, 0, 0xF5 << 24, 0)
 
 
-@pytest.mark.parametrize(
-    ("types", "slab"),
-    [
-        (BEFORE_6_10, struct.pack("<QQII", 1 << 9, 0, UNMAPPED, 0)),
-        (SINCE_6_12, struct.pack("<QQII", 0, 0, 0xF5 << 24, 0)),
-    ],
-    ids=["flag", "number"],
-)
+@pytest.mark.parametrize(("types", "slab"), [(BEFORE_6_10, FLAGGED), (SINCE_6_12, NUMBERED)], ids=["flag", "number"])
 def test_slab_pages_of_an_array(types: PageTypes, slab: bytes) -> None:
     other = struct.pack("<QQII", 0, 0, UNMAPPED, 1)
     assert types.slabs(other + slab + other + slab, FrameLayout(size=24, flags=0, page_type=16)) == [1, 3]

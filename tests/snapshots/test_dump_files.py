@@ -83,17 +83,11 @@ def test_the_kernel_s_own_note(notes: bytes, memory: bytes, tmp_path: Path) -> N
     assert vmcoreinfo(tmp_path, notes, memory) == OWN
 
 
-@pytest.mark.parametrize(
-    ("notes", "memory", "words"),
-    [
-        (note(b"VMCOREINFO", 0, OTHER), bytes(64), f"kernel with the build-id {bytes(20).hex()}, not of .*vmlinux"),
-        (b"", bytes(4096), "has no VMCOREINFO, which a running kernel with CONFIG_KEXEC or CONFIG_PROC_KCORE has"),
-    ],
-    ids=["another kernel", "no kernel"],
-)
-def test_memory_of_no_such_kernel(notes: bytes, memory: bytes, words: str, tmp_path: Path) -> None:
-    with pytest.raises(SnapshotError, match=words):
-        vmcoreinfo(tmp_path, notes, memory)
+def test_memory_of_no_kernel(tmp_path: Path) -> None:
+    with pytest.raises(
+        SnapshotError, match="has no VMCOREINFO, which a running kernel with CONFIG_KEXEC or CONFIG_PROC"
+    ):
+        vmcoreinfo(tmp_path, b"", bytes(4096))
 
 
 OF_ANOTHER = note(b"VMCOREINFO", 0, OTHER)
@@ -102,14 +96,12 @@ OF_ANOTHER = note(b"VMCOREINFO", 0, OTHER)
 @pytest.mark.parametrize(
     ("dump", "words"),
     [
-        (elf(CORE, note(b"CORE", 1, b""), bytes(64))[:-1], r"dump is cut off: it has \d+ of \d+ bytes; write it again"),
-        (b"int main(void) { return 0; }", r"dump is not a 64-bit little-endian ELF file"),
         (elf(EXECUTABLE, b"", b""), "dump is an ELF file but not a memory dump"),
         (elf(CORE, OF_ANOTHER, bytes(64)), f"build-id {bytes(20).hex()}, not of .*; give the vmlinux of the dumped"),
         # Where the running kernel cannot be read at all, that is said instead.
         ("/proc/kcore", r"cannot read the running kernel from /proc/kcore|not of .*vmlinux"),
     ],
-    ids=["cut off", "text", "program", "another kernel", "running kernel"],
+    ids=["program", "another kernel", "running kernel"],
 )
 def test_dumps_that_do_not_fit(dump: bytes | str, words: str, tmp_path: Path) -> None:
     """The vmlinux is a program with a build-id."""

@@ -69,13 +69,6 @@ def test_what_is_hot_and_by_how_much() -> None:
     assert {spot.name for spot in found.heat.spots} == {"reader", "writer"}
 
 
-def test_members_hot_on_another_line_are_possible_contacts() -> None:
-    layout = members(reader=8, writer=8, cold=120, other=8)
-    found = target(layout, None, finding(layout, [hot("other", 136, 8, reads=7)]))
-    possible = [contact for contact in found.heat.contacts if not contact.sampled]
-    assert [(one.first.name, one.second.name, one.writer) for one in possible] == [("writer", "other", "writer")]
-
-
 def test_damaged_debug_information_in_which_a_struct_holds_itself_is_refused() -> None:
     inner = struct("", scalar("x"), scalar("y"))
     endless = replace(inner, members=(*inner.members, replace(held("", inner), offset=16)))

@@ -91,13 +91,8 @@ def test_base_classes_and_qualified_names_of_cxx(gcc: Bench) -> None:
 def test_a_declared_member_record_is_found_in_another_unit(gcc: Bench) -> None:
     text = 'struct __attribute__((visibility("default"))) part { virtual void f(); long a; };'
     (gcc.directory / "part.h").write_text(text)
-    one = gcc.build(
-        '#include "part.h"\nstruct whole { int n; part p; whole(); }; whole::whole() {}',
-        "-c",
-        "-femit-struct-debug-reduced",
-        suffix=".cc",
-        name="one",
-    )
+    user = '#include "part.h"\nstruct whole { int n; part p; whole(); }; whole::whole() {}'
+    one = gcc.build(user, "-c", "-femit-struct-debug-reduced", suffix=".cc", name="one")
     two = gcc.build('#include "part.h"\nvoid part::f() {}', "-c", suffix=".cc", name="two")
     whole = gcc.directory / "whole.o"
     subprocess.run(["ld", "-r", "-o", whole, one, two], check=True)
