@@ -7,11 +7,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hostile import mutated_elf, mutated_index, mutated_text
+from hostile import mutated_elf, mutated_text
 from hostile.mutation import SOUND, mutated, outcome
 
-KINDS = {kind.name: kind for kind in (mutated_elf.KIND, mutated_index.KIND, *mutated_text.KINDS)}
-COUNTS = {"elf": 26, "index": 20, "trace": 6, "intents": 12, "plan": 12}
+KINDS = {kind.name: kind for kind in (mutated_elf.KIND, *mutated_text.KINDS)}
+COUNTS = {"elf": 26, "trace": 6, "intents": 12, "plan": 12}
 MORE = [pytest.param(kind, 5 * count, marks=pytest.mark.study) for kind, count in COUNTS.items()]
 
 

@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable
+from itertools import accumulate
 from pathlib import Path
 
+import msgspec
 import pytest
 from c_source import compiled
 from hostile.limited import limited
-from hostile.mutated_index import with_records
 from linesmith_command import linesmith
+
+from linesmith.analyzer.layouts.store import IndexedLayouts, SavedIndex, content, parsed
 
 MANY = 30_000
 
@@ -30,9 +34,14 @@ def member(offset: int = 0, size: int = 8, held: int | None = None, more: str = 
 def forged(file: Path, documents: Iterable[bytes]) -> Path:
     """The saved index of a real file with the records ``r0``, ``r1`` ... in place of its own."""
     linesmith("index", compiled(file.parent, "int one;"), "-o", file, cache=file.parent / "cache")
-    parts = list(documents)
-    names = {f"r{number}": (number,) for number in range(len(parts))}
-    file.write_bytes(with_records(file.read_bytes(), parts, names, bytes(8 * len(parts))))
+    whole, parts = file.read_bytes(), list(documents)
+    head, _, rest = whole[whole.index(b"{") :].partition(b"\n")
+    layouts = parsed(rest)
+    assert layouts is not None
+    body, names = b"".join(parts), {f"r{number}": (number,) for number in range(len(parts))}
+    told = {"ends": tuple(accumulate(map(len, parts))), "names": names, "digests": bytes(8 * len(parts))}
+    forged = IndexedLayouts(msgspec.structs.replace(layouts.head, body_crc=zlib.crc32(body), **told), body)
+    file.write_bytes(content(msgspec.json.decode(head, type=SavedIndex), forged))
     return file
 
 
