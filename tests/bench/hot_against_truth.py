@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from perf_data.hardware import ALL
-from perf_data.kernel import Kernel
+from perf_data.image import Kernel
 from perf_data.recording import write
 from perf_data.scenario import TruthRow
 from perf_data.write import kernel_recording

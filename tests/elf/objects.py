@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Makes the files that the tests read: ELF containers by yaml2obj, objects by the compilers."""
+"""Makes the files that the tests read: ELF by yaml2obj, objects by the compilers, DWARF of one unit by hand."""
 
 from __future__ import annotations
 
+import struct
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-
-from elf.dwarf_bytes import Dwarf
 
 SOURCE = """
 struct node { struct node *next; const char *name; };
@@ -53,3 +52,116 @@ def compiled(folder: Path, *flags: str, source: str = SOURCE, compiler: str = "g
     made = folder / "unit.o"
     subprocess.run([compiler, "-g", "-c", text, "-o", made, *flags], check=True, capture_output=True)
     return made
+
+
+TAGS = {
+    "array_type": 0x01,
+    "member": 0x0D,
+    "pointer_type": 0x0F,
+    "compile_unit": 0x11,
+    "structure_type": 0x13,
+    "typedef": 0x16,
+    "union_type": 0x17,
+    "subrange_type": 0x21,
+    "base_type": 0x24,
+    "const_type": 0x26,
+    "imported_unit": 0x3D,
+}
+
+# Attribute: its code and the form it takes unless a test asks for another one.
+ATTRIBUTES = {
+    "sibling": (0x01, 0x13),
+    "name": (0x03, 0x08),
+    "byte_size": (0x0B, 0x0F),
+    "bit_size": (0x0D, 0x0F),
+    "language": (0x13, 0x0B),
+    "import_": (0x18, 0x17),
+    "upper_bound": (0x2F, 0x0F),
+    "data_member_location": (0x38, 0x0F),
+    "encoding": (0x3E, 0x0B),
+    "type": (0x49, 0x13),
+    "data_location": (0x50, 0x0B),
+    "data_bit_offset": (0x6B, 0x0F),
+}
+
+FORM_SIZES = {0x06: 4, 0x07: 8, 0x0B: 1, 0x0E: 4, 0x10: 4, 0x13: 4, 0x17: 4}
+STRING, UNSIGNED = 0x08, 0x0F
+LANGUAGE_C = 12
+
+
+def uleb(value: int) -> bytes:
+    """``value`` as an unsigned LEB128 number."""
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*out, value])
+
+
+class Dwarf:
+    """One compile unit of DWARF 4, under construction; entries refer to each other by their offset in it."""
+
+    def __init__(self) -> None:
+        self.abbreviations = bytearray()
+        self.entries = bytearray()
+        self._codes: dict[tuple[object, ...], int] = {}
+        self.entry("compile_unit", children=True, name="unit.c", language=LANGUAGE_C)
+        self.int = self.entry("base_type", name="int", byte_size=4, encoding=5)
+
+    def here(self) -> int:
+        """Offset in the unit of the entry to come."""
+        return 11 + len(self.entries)
+
+    def entry(
+        self, tag: str, *, children: bool = False, forms: dict[str, int] | None = None, **attributes: str | int
+    ) -> int:
+        """Add an entry and return its offset in the unit; ``forms`` overrides how an attribute is written."""
+        start = self.here()
+        shape = [(ATTRIBUTES[name][0], (forms or {}).get(name, ATTRIBUTES[name][1])) for name in attributes]
+        self.entries += uleb(self._code(TAGS[tag], children, tuple(shape)))
+        for (_, form), value in zip(shape, attributes.values(), strict=True):
+            self.entries += _encoded(form, value)
+        return start
+
+    def raw(self, content: bytes) -> None:
+        """Add bytes that need not make sense."""
+        self.entries += content
+
+    def end(self) -> None:
+        """Close the children of the last open entry."""
+        self.entries.append(0)
+
+    def struct(self, name: str, byte_size: int, **members: int) -> int:
+        """Add a struct whose members, 4 bytes apart, have the types at the given offsets."""
+        start = self.entry("structure_type", children=True, name=name, byte_size=byte_size)
+        for position, (member, type_) in enumerate(members.items()):
+            self.entry("member", name=member, type=type_, data_member_location=4 * position)
+        self.end()
+        return start
+
+    def info(self, *, length: int | None = None, version: int = 4, abbreviations_at: int = 0) -> bytes:
+        """Bytes of ``.debug_info``; the arguments replace what the header would rightly say."""
+        body = struct.pack("<HIB", version, abbreviations_at, 8) + bytes(self.entries)
+        return struct.pack("<I", len(body) if length is None else length) + body
+
+    def abbrev(self) -> bytes:
+        """Bytes of ``.debug_abbrev``."""
+        return bytes(self.abbreviations) + b"\0"
+
+    def _code(self, tag: int, children: bool, shape: tuple[tuple[int, int], ...]) -> int:
+        key = (tag, children, shape)
+        if key not in self._codes:
+            self._codes[key] = len(self._codes) + 1
+            self.abbreviations += uleb(self._codes[key]) + uleb(tag) + bytes([children])
+            for attribute, form in shape:
+                self.abbreviations += uleb(attribute) + uleb(form)
+            self.abbreviations += b"\0\0"
+        return self._codes[key]
+
+
+def _encoded(form: int, value: str | int) -> bytes:
+    if isinstance(value, str):
+        return value.encode() + b"\0"
+    if form in FORM_SIZES:
+        return value.to_bytes(FORM_SIZES[form], "little")
+    return uleb(value) if form == UNSIGNED else bytes([value & 0xFF])

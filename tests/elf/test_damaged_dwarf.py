@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from elf.dwarf_bytes import Dwarf, uleb
-from elf.objects import Section, dwarf_file, elf_file
+from elf.objects import Dwarf, Section, dwarf_file, elf_file, uleb
 from elf.refusal import Refusal, error_class, refusal
 
 from linesmith.analyzer.layouts.dwarf import read_layouts

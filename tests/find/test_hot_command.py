@@ -14,7 +14,7 @@ from documented import obeys
 from find.lines import Built
 from linesmith_command import linesmith
 from perf_data.hardware import INTEL
-from perf_data.program import Program
+from perf_data.image import Program
 from perf_data.recording import write
 from perf_data.write import program_recording
 

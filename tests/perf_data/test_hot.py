@@ -14,8 +14,8 @@ from linesmith_command import linesmith
 from perf_data import program_scenario
 from perf_data.hand_made import with_more
 from perf_data.hardware import INTEL
+from perf_data.image import Program
 from perf_data.perfs import each_perf, needed, output
-from perf_data.program import Program
 from perf_data.recording import write
 from perf_data.write import program_recording
 

@@ -24,8 +24,7 @@ from perf_data.event import Field
 from perf_data.features import Computer
 from perf_data.hand_made import with_more
 from perf_data.hardware import ALL, Hardware
-from perf_data.kernel import Kernel
-from perf_data.program import Program
+from perf_data.image import Kernel, Program
 from perf_data.recording import Recording, write
 from perf_data.records import Mode
 from perf_data.samples import HERE

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from linesmith_command import linesmith
 from perf_data import program_scenario
 from perf_data.hardware import INTEL
-from perf_data.program import Program
+from perf_data.image import Program
 from perf_data.recording import write
 from perf_data.write import program_recording
 from profiles.profile_values import PROFILES

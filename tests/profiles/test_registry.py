@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which reader gets a file, and what the user hears about files that are no profile."""
+"""Which reader gets a file, what the user hears about files that are no profile, and what all readers keep."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from pathlib import Path
 
 import pytest
 from profiles.c2c_text import LineSpec, ReportSpec, RowSpec, render
+from profiles.conformance import breaches
+from profiles.example_files import EXAMPLES
 from profiles.posted import read
 
 from linesmith.analyzer.base.errors import ProfileError
 from linesmith.plugins import registry
-from linesmith.plugins.registry import read_profiles
+from linesmith.plugins.api import ProfileSource
+from linesmith.plugins.registry import profile_sources, read_profiles
 
 REPORT = render(
     ReportSpec((LineSpec(0xFFFF888100000040, (RowSpec(8, (1, 2, 3, 4, 5), 0xFFFFFFFF81000000, "f", "[x]", "f+1"),)),))
@@ -98,3 +101,10 @@ def test_a_file_too_large_for_a_report_is_refused_unread(begin: bytes, words: st
         file.truncate(1 << 40)
     with pytest.raises(ProfileError, match=words):
         read_profiles(tmp_path / "huge")
+
+
+@pytest.mark.parametrize("source", profile_sources(), ids=lambda source: source.name)
+def test_installed_source_conforms(source: ProfileSource, tmp_path: Path) -> None:
+    made = {name: make(tmp_path / name) for name, make in EXAMPLES.items()}
+    foreign = [example.path for name, example in made.items() if name != source.name]
+    assert list(breaches(source, made[source.name], foreign)) == []

@@ -15,7 +15,7 @@ from keeping import Keeper
 from kernel_index import index_of
 from linesmith_command import linesmith
 from snapshots.conftest import Guest
-from snapshots.kernel_lists import listed
+from snapshots.places import listed
 
 from linesmith.analyzer.base.errors import SnapshotError
 from linesmith.analyzer.model import Access, CacheLine, ObjectArea, ObjectKind, Profile, Snapshot
