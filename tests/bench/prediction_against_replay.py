@@ -19,9 +19,9 @@ from tempfile import TemporaryDirectory
 from time import process_time
 from typing import NamedTuple
 
+from fixes.execution import report
 from fixes.judgement import Judge, judges
 from fixes.kernel import RealKernel, real_kernel
-from fixes.report import report
 from fixes.scenario import Scenario, ScenarioError, cases
 from fixes.trial import course
 

@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Makes the files that the tests read: ELF by yaml2obj, objects by the compilers, DWARF of one unit by hand."""
+"""Makes the files that the tests read, by yaml2obj, compilers and by hand, and how a command refuses one."""
 
 from __future__ import annotations
 
+import os
 import struct
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+
+from linesmith_command import linesmith
+
+from linesmith.analyzer.base.errors import LinesmithError
+from linesmith.analyzer.layouts.dwarf import read_layouts
 
 SOURCE = """
 struct node { struct node *next; const char *name; };
@@ -54,36 +60,20 @@ def compiled(folder: Path, *flags: str, source: str = SOURCE, compiler: str = "g
     return made
 
 
-TAGS = {
-    "array_type": 0x01,
-    "member": 0x0D,
-    "pointer_type": 0x0F,
-    "compile_unit": 0x11,
-    "structure_type": 0x13,
-    "typedef": 0x16,
-    "union_type": 0x17,
-    "subrange_type": 0x21,
-    "base_type": 0x24,
-    "const_type": 0x26,
-    "imported_unit": 0x3D,
-}
+def _codes(text: str) -> dict[str, tuple[int, ...]]:
+    """``NAME:CODE`` or ``NAME:CODE:FORM`` with blanks between them; hexadecimal."""
+    return {name: tuple(int(one, 16) for one in codes) for name, *codes in (one.split(":") for one in text.split())}
 
-# Attribute: its code and the form it takes unless a test asks for another one.
-ATTRIBUTES = {
-    "sibling": (0x01, 0x13),
-    "name": (0x03, 0x08),
-    "byte_size": (0x0B, 0x0F),
-    "bit_size": (0x0D, 0x0F),
-    "language": (0x13, 0x0B),
-    "import_": (0x18, 0x17),
-    "upper_bound": (0x2F, 0x0F),
-    "data_member_location": (0x38, 0x0F),
-    "encoding": (0x3E, 0x0B),
-    "type": (0x49, 0x13),
-    "data_location": (0x50, 0x0B),
-    "data_bit_offset": (0x6B, 0x0F),
-}
 
+TAGS = _codes(
+    "array_type:01 member:0D pointer_type:0F compile_unit:11 structure_type:13 typedef:16 union_type:17 "
+    "subrange_type:21 base_type:24 const_type:26 imported_unit:3D"
+)
+# With the form that they take unless a test asks for another one.
+ATTRIBUTES = _codes(
+    "sibling:01:13 name:03:08 byte_size:0B:0F bit_size:0D:0F language:13:0B import_:18:17 upper_bound:2F:0F "
+    "data_member_location:38:0F encoding:3E:0B type:49:13 data_location:50:0B data_bit_offset:6B:0F"
+)
 FORM_SIZES = {0x06: 4, 0x07: 8, 0x0B: 1, 0x0E: 4, 0x10: 4, 0x13: 4, 0x17: 4}
 STRING, UNSIGNED = 0x08, 0x0F
 LANGUAGE_C = 12
@@ -118,7 +108,7 @@ class Dwarf:
         """Add an entry and return its offset in the unit; ``forms`` overrides how an attribute is written."""
         start = self.here()
         shape = [(ATTRIBUTES[name][0], (forms or {}).get(name, ATTRIBUTES[name][1])) for name in attributes]
-        self.entries += uleb(self._code(TAGS[tag], children, tuple(shape)))
+        self.entries += uleb(self._code(TAGS[tag][0], children, tuple(shape)))
         for (_, form), value in zip(shape, attributes.values(), strict=True):
             self.entries += _encoded(form, value)
         return start
@@ -165,3 +155,42 @@ def _encoded(form: int, value: str | int) -> bytes:
     if form in FORM_SIZES:
         return value.to_bytes(FORM_SIZES[form], "little")
     return uleb(value) if form == UNSIGNED else bytes([value & 0xFF])
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The class of the error, and its sentence with the file's name as ``FILE``."""
+
+    error: str
+    sentence: str
+
+
+def refusal(file: Path) -> Refusal:
+    """What ``linesmith layout FILE`` says; fails unless it ends with status 2 and exactly one sentence."""
+    ran = linesmith("layout", file)
+    assert (ran.returncode, ran.stdout) == (2, ""), (ran.returncode, ran.stderr)
+    prefix, sentence = ran.stderr[:11], ran.stderr[11:].removesuffix("\n")
+    assert prefix == "linesmith: "
+    assert "\n" not in sentence, "more than one line"
+    return Refusal(error_class(file), sentence.replace(str(file), "FILE"))
+
+
+def error_class(file: Path) -> str:
+    """Name of the class that the reader raises, empty when it reads the file; a crash fails the test."""
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            read_layouts(file)
+            os._exit(0)
+        except LinesmithError as error:
+            os.write(theirs, type(error).__name__.encode())
+            os._exit(0)
+        finally:
+            os._exit(1)
+    os.close(theirs)
+    with os.fdopen(ours) as said:
+        name = said.read()
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    return name

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from elf.objects import Section, compiled, elf_file
-from elf.refusal import Refusal, refusal
+from elf.objects import Refusal, Section, compiled, elf_file, refusal
 from linesmith_command import linesmith
 
 from linesmith.analyzer import _native

@@ -12,8 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from elf.objects import SOURCE, Section, compiled, elf_file
-from elf.refusal import Refusal, refusal
+from elf.objects import SOURCE, Refusal, Section, compiled, elf_file, refusal
 from linesmith_command import linesmith
 
 NOT_ELF = "FILE: is not an ELF file; give a vmlinux, a module, an object file or a program"
@@ -173,8 +172,7 @@ QUICK = {("gcc", "-gdwarf-5"), ("clang-19", "-gdwarf-4"), ("gcc", "-gz=zlib")}
 
 
 @pytest.mark.parametrize(
-    ("compiler", "flags"),
-    [pytest.param(*one, marks=[] if one in QUICK else [pytest.mark.study]) for one in OBJECTS],
+    ("compiler", "flags"), [pytest.param(*one, marks=[] if one in QUICK else [pytest.mark.study]) for one in OBJECTS]
 )
 def test_object_cut_anywhere_or_with_changed_bytes(tmp_path: Path, compiler: str, flags: str) -> None:
     whole = compiled(tmp_path, flags, compiler=compiler).read_bytes()

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from elf.objects import Dwarf, Section, dwarf_file, elf_file, uleb
-from elf.refusal import Refusal, error_class, refusal
+from elf.objects import Dwarf, Refusal, Section, dwarf_file, elf_file, error_class, refusal, uleb
 
 from linesmith.analyzer.layouts.dwarf import read_layouts
 
@@ -25,8 +24,7 @@ HEADER = Refusal(
     f"FILE: the unit header at offset 0x0 of .debug_info is cut off or of an unknown DWARF version; {NEXT_STEP}",
 )
 ENTRIES = Refusal(
-    "DebugInfoDamaged",
-    f"FILE: the debug information of the unit at offset 0x0 of .debug_info is damaged; {NEXT_STEP}",
+    "DebugInfoDamaged", f"FILE: the debug information of the unit at offset 0x0 of .debug_info is damaged; {NEXT_STEP}"
 )
 HOLDS_ITSELF = Refusal(
     "DebugInfoDamaged",

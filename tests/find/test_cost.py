@@ -14,7 +14,7 @@ from hand_made import finding, hot, scalar, struct
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from numpy.random import default_rng
-from profiles.profile_values import PROFILES
+from profiles.example_files import PROFILES
 
 from linesmith.analyzer.comparison import compare
 from linesmith.analyzer.comparison.compare import scatter_of

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fixes.execution import Event, node_of
-from fixes.human import Replaced, flattened
-from fixes.kernel import RealKernel
-from fixes.memory import Memory
+from fixes.kernel import Memory, RealKernel
+from fixes.scenario import Replaced, flattened
 from replay.traces import Step as TraceStep
 from replay.traces import write_trace
 

@@ -169,11 +169,7 @@ OPEN = field(offset=8, size=0, more=',"dimensions":[0],"flexible":true')
         ([record(0, field(), OPEN)], "", ""),  # an open array ends where its record does
         ([record(0, field(held=0))], "r0 --expand", ITSELF),
         ([record(0, field(held=0))], "r0 --format json", ITSELF),
-        (
-            [record(0, field(held=1)), record(1, field(held=2)), record(2, field(held=0))],
-            "r0 --expand",
-            ITSELF,
-        ),
+        ([record(0, field(held=1)), record(1, field(held=2)), record(2, field(held=0))], "r0 --expand", ITSELF),
         ([record(0, field(held=1))], "", "record 0 has a member whose type does not exist"),
         ([record(0, field(offset=4))], "", BEHIND),
         ([record(0, field(more=',"bit_offset":60,"bit_size":5'))], "", BEHIND),

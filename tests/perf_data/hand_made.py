@@ -9,9 +9,8 @@ from dataclasses import replace
 import numpy as np
 from perf_data import records
 from perf_data.event import Event, Field
-from perf_data.features import Computer
 from perf_data.hardware import Hardware, Served
-from perf_data.recording import Recording
+from perf_data.recording import Computer, Recording
 from perf_data.records import Mode, Moment
 from perf_data.scenario import Drawn, Place, Task, Touch, draw
 from perf_data.uses import CONTENDED, CONTENDED_STORES, FROM_MEMORY, QUIET

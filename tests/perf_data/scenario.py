@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from perf_data.features import Computer
 from perf_data.hardware import Hardware, Served
+from perf_data.recording import Computer
 from perf_data.records import Mode
 from perf_data.samples import SAMPLE, Samples
 

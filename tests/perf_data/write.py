@@ -21,11 +21,10 @@ from pathlib import Path
 
 from perf_data import kernel_scenario, program_scenario, records
 from perf_data.event import Field
-from perf_data.features import Computer
 from perf_data.hand_made import with_more
 from perf_data.hardware import ALL, Hardware
 from perf_data.image import Kernel, Program
-from perf_data.recording import Recording, write
+from perf_data.recording import Computer, Recording, write
 from perf_data.records import Mode
 from perf_data.samples import HERE
 from perf_data.scenario import Task, TruthRow, draw, truth

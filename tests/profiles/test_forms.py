@@ -266,14 +266,7 @@ def cited(marks: str) -> str:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        TABLE,
-        UPPER + LOWER + OWN_HEAD + ROWS,
-        " ".join(TABLE.split()),
-        cited(">"),
-        cited("> >"),
-        LAYOUT + TABLE,
-    ],
+    [TABLE, UPPER + LOWER + OWN_HEAD + ROWS, " ".join(TABLE.split()), cited(">"), cited("> >"), LAYOUT + TABLE],
     ids=["printed", "without rules", "line ends lost", "quoted", "quoted twice", "below a layout"],
 )
 def test_columns_are_those_that_the_heading_names(text: str) -> None:

@@ -17,7 +17,7 @@ from perf_data.hardware import INTEL
 from perf_data.image import Program
 from perf_data.recording import write
 from perf_data.write import program_recording
-from profiles.profile_values import PROFILES
+from profiles.example_files import PROFILES
 
 from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import Access, CacheLine, Conflict, CpuCounts, ObjectArea, ObjectKind, Profile, Recording

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from profiles.c2c_text import Generation, LineSpec, Options, ReportSpec, RowSpec, render
-from profiles.mangling import MANGLERS, without_headings
-from profiles.posted import read_one
+from profiles.posted import MANGLERS, read_one, without_headings
 
 from linesmith.analyzer.model import Access, Profile
 
@@ -39,8 +38,7 @@ GRAPHS = (
     "    12.50%\n                serve\n                run_queue\n",
 )
 COALESCED = st.one_of(
-    st.just(frozenset({"iaddr"})),
-    st.sets(st.sampled_from(("pid", "tid", "iaddr", "dso")), min_size=1).map(frozenset),
+    st.just(frozenset({"iaddr"})), st.sets(st.sampled_from(("pid", "tid", "iaddr", "dso")), min_size=1).map(frozenset)
 )
 OPTIONS = st.builds(
     Options,
@@ -79,9 +77,7 @@ def rows(draw: st.DrawFn) -> RowSpec:
 
 
 LINES = st.builds(
-    LineSpec,
-    st.integers(1, 2**57).map(lambda number: number << 6),
-    st.lists(rows(), min_size=1, max_size=5).map(tuple),
+    LineSpec, st.integers(1, 2**57).map(lambda number: number << 6), st.lists(rows(), min_size=1, max_size=5).map(tuple)
 )
 # Without a heading a report whose counts are all 0 cannot tell peers from HITM, and perf prints no such line.
 REPORTS = st.builds(

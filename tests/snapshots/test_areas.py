@@ -13,11 +13,7 @@ from linesmith.analyzer.model import ObjectArea, ObjectKind
 from linesmith.plugins.snapshots import pages
 from linesmith.plugins.snapshots.areas import AreaMap, areas_of
 from linesmith.plugins.snapshots.pages import FrameLayout, PageTypes, PageWords
-from linesmith.plugins.snapshots.pointers import (
-    TypedMemory,
-    types_of,
-    votes_for,
-)
+from linesmith.plugins.snapshots.pointers import TypedMemory, types_of, votes_for
 
 
 def area(address: int, size: int, name: str = "") -> ObjectArea:
