@@ -19,7 +19,6 @@ CHANGES = (0.01, 0.03, 0.05, 0.2, 1.0)
 
 
 def main() -> None:
-    """Print the tables asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=400, help="comparisons for each cell (default: 400)")
     parser.add_argument("--processes", type=int, default=2)

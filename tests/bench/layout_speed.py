@@ -26,8 +26,6 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Cost:
-    """What one run of a command took."""
-
     wall: float
     cpu: float
     peak_mib: float
@@ -56,7 +54,6 @@ def measured(command: Sequence[str]) -> Cost:
 
 
 def median(costs: Sequence[Cost]) -> Cost:
-    """The median of each figure by itself."""
     return Cost(*(statistics.median(getattr(one, field) for one in costs) for field in ("wall", "cpu", "peak_mib")))
 
 
@@ -71,7 +68,6 @@ def held(contest: Contest, runs: int) -> tuple[Cost, Cost]:
 
 
 def show(contest: Contest, ours: Cost, theirs: Cost) -> None:
-    """One block of the table."""
     print(contest.title)
     for name, cost in (("linesmith", ours), ("pahole", theirs)):
         print(f"  {name:10} {cost.wall:8.3f} s wall {cost.cpu:8.3f} s CPU {cost.peak_mib:8.0f} MiB")
@@ -83,7 +79,6 @@ LINESMITH = str(Path(sys.executable).with_name("linesmith"))
 
 
 def empty() -> None:
-    """Leave nothing in the cache."""
     shutil.rmtree(os.environ["LINESMITH_CACHE_DIR"], ignore_errors=True)
 
 
@@ -115,7 +110,6 @@ def lints(old: Path, new: Path, folder: str) -> list[Contest]:
 
 
 def main() -> None:
-    """Hold the contests and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("vmlinux", type=Path)
     parser.add_argument("--lint", type=Path)

@@ -32,13 +32,11 @@ class Section:
     size: int | None = None
 
     def yaml(self) -> str:
-        """The section as yaml2obj reads it."""
         what = f"Content: '{self.content.hex()}'" if self.size is None else f"Size: {self.size}"
         return f"  - {{Name: {self.name}, Type: {self.type}, Flags: [{self.flags}], {what}}}"
 
 
 def elf_file(path: Path, *sections: Section, elf_class: int = 64, data: str = "LSB") -> Path:
-    """An ELF file of just these sections."""
     header = f"FileHeader: {{Class: ELFCLASS{elf_class}, Data: ELFDATA2{data}, Type: ET_EXEC, Machine: EM_X86_64}}"
     yaml = "\n".join(["--- !ELF", header, "Sections:", *(section.yaml() for section in sections), ""])
     subprocess.run(["yaml2obj-19", "-o", path], input=yaml, text=True, check=True)
@@ -46,7 +44,6 @@ def elf_file(path: Path, *sections: Section, elf_class: int = 64, data: str = "L
 
 
 def dwarf_file(path: Path, dwarf: Dwarf) -> Path:
-    """An ELF file with the DWARF written by hand."""
     dwarf.end()
     return elf_file(path, Section(".debug_abbrev", dwarf.abbrev()), Section(".debug_info", dwarf.info()))
 
@@ -80,7 +77,6 @@ LANGUAGE_C = 12
 
 
 def uleb(value: int) -> bytes:
-    """``value`` as an unsigned LEB128 number."""
     out = bytearray()
     while value >= 0x80:
         out.append(value & 0x7F | 0x80)
@@ -114,7 +110,6 @@ class Dwarf:
         return start
 
     def raw(self, content: bytes) -> None:
-        """Add bytes that need not make sense."""
         self.entries += content
 
     def end(self) -> None:
@@ -135,7 +130,6 @@ class Dwarf:
         return struct.pack("<I", len(body) if length is None else length) + body
 
     def abbrev(self) -> bytes:
-        """Bytes of ``.debug_abbrev``."""
         return bytes(self.abbreviations) + b"\0"
 
     def _code(self, tag: int, children: bool, shape: tuple[tuple[int, int], ...]) -> int:

@@ -33,7 +33,6 @@ def layouts(file: Path, base: Path | None = None) -> list[Layout]:
 
 
 def blob(folder: Path) -> Path:
-    """A raw BTF file, made from DWARF by pahole."""
     made = folder / "blob"
     subprocess.run(["pahole", f"--btf_encode_detached={made}", compiled(folder)], check=True)
     return made

@@ -76,7 +76,6 @@ def check(case: Case, facts: Mapping[str, str]) -> None:
 
 
 def accesses(text: str, instruction: Instructions | None = None) -> tuple[Access, ...]:
-    """The accesses of a text, with commas between them."""
     return tuple(_access(one.split(), instruction) for one in text.split(",") if one.strip())
 
 
@@ -99,7 +98,6 @@ def line_of(met: Sequence[Access], address: int | None = LINE, rank: int = 0, **
 
 
 def profile_of(*lines: CacheLine, **more: Any) -> Profile:
-    """A profile with these lines."""
     return Profile("test", "", "hitm", lines, **more)
 
 
@@ -198,6 +196,5 @@ class Build:
 
 
 def symbols_of(path: Path) -> dict[str, int]:
-    """Addresses in a file by name, as ``nm`` tells them."""
     rows = (line.split() for line in check_output(["nm", path], text=True).splitlines())
     return {row[2]: int(row[0], 16) for row in rows if len(row) == 3}

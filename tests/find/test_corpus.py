@@ -39,7 +39,6 @@ def _index(vmlinux: Path, kept: Keeper) -> Iterator[None]:
 
 @cache
 def lines_of(elf: Path, report: Path, *options: str, own_cache: Path | None = None) -> dict[int, dict[str, Any]]:
-    """The lines of a report by rank."""
     ran = linesmith("hot", elf, report, "--format", "json", *options, cache=own_cache)
     assert ran.returncode == 0, ran.stderr
     return {line["rank"]: line for line in json.loads(ran.stdout)["lines"]}

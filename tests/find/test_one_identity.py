@@ -86,7 +86,6 @@ class Recorded(NamedTuple):
     folder: Path
 
     def json(self, *words: str | Path) -> dict[str, Any]:
-        """What a command says of the recording."""
         found: dict[str, Any] = json.loads(said(words[0], self.elf, self.profile, *words[1:], "--format", "json"))
         return found
 
@@ -175,7 +174,6 @@ def _sums(accesses: Sequence[Access]) -> dict[str, Any]:
 
 
 def objects(document: dict[str, Any]) -> dict[int, list[tuple[str, str, int, str]]]:
-    """What lies on each line."""
     keys = ("type", "outcome", "start", "origin")
     return {line["rank"]: [tuple(one[key] for key in keys) for one in line["objects"]] for line in document["lines"]}
 

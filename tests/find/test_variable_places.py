@@ -29,7 +29,6 @@ class Program(Build):
     """The program, and reports of it."""
 
     def at(self, variable: str) -> int:
-        """Where a variable lies when the program runs."""
         return self.symbols[variable] + MOVED
 
     def rows(self, variable: str, offsets: dict[str, int]) -> list[tuple[int, Access]]:
@@ -44,7 +43,6 @@ class Program(Build):
         return found
 
     def report(self, *rows: Sequence[tuple[int, Access]]) -> Profile:
-        """The rows as lines of 64 bytes."""
         lines: dict[int, list[Access]] = {}
         for address, access in (one for group in rows for one in group):
             lines.setdefault(address // 64 * 64, []).append(replace(access, offset=address % 64))
@@ -84,7 +82,6 @@ def with_others(program: Program, *more: Sequence[tuple[int, Access]]) -> Explan
 
 
 def object_of(type_: str, found: Explanation) -> LineObject:
-    """The object of that type."""
     (one,) = (met for finding in found.findings for met in finding.objects if met.type == type_)
     return one
 

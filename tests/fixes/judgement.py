@@ -75,11 +75,9 @@ class Judge:
         return self._cost(relaid(self._scene, changed, self._layouts), changed)
 
     def runs(self) -> RecordRuns:
-        """The run as the product judges by it."""
         return RecordRuns([(self._replay, self._number)], self._layouts, None, 0.0)
 
     def now(self) -> Cost:
-        """What the layout costs as it is."""
         return self._cost(unchanged(self._scene), {})
 
     def places(self, before: Layout, after: Layout, offsets: Sequence[int]) -> tuple[int, ...]:

@@ -48,7 +48,6 @@ class RealKernel:
 
     @property
     def layouts(self) -> Layouts:
-        """The records of the file."""
         return self.reading.layouts
 
     def layout(self, name: str) -> Layout:
@@ -78,7 +77,6 @@ def real_kernel(elf: Path) -> RealKernel:
 
 
 def addresses(elf: Path) -> dict[str, int]:
-    """Where the symbols of the file are."""
     told = subprocess.run(["nm", elf], check=True, capture_output=True, text=True).stdout
     rows = (line.split() for line in told.splitlines())
     return {row[2]: int(row[0], 16) for row in rows if len(row) == 3}

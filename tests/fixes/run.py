@@ -24,7 +24,6 @@ from linesmith.analyzer.base.errors import NotSimulated
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Read the command line, try, print."""
     parser = argparse.ArgumentParser(description="Try layout fixes of the kernel's history on real kernels.")
     parser.add_argument("kernel", nargs="+", type=Path, help="an ELF file with DWARF")
     parser.add_argument("--case", action="append", help="this scenario only; may be repeated")
@@ -55,7 +54,6 @@ def _tried(chosen: Sequence[Scenario], given: argparse.Namespace, folder: Path) 
 
 
 def _runs(scenario: Scenario, kernel: RealKernel, folder: Path, given: argparse.Namespace) -> Iterator[Trial]:
-    """The scenario with every seed."""
     try:
         for seed in range(given.seeds):
             yield tried(scenario, kernel, folder, seed, given.traced)
@@ -86,12 +84,10 @@ class Verdict(StrEnum):
 
     @property
     def found(self) -> bool:
-        """Whether the tool gave the answer."""
         return self in (Verdict.RECOMMENDED, Verdict.IN_SET, Verdict.LEFT_ALONE, Verdict.ADVISED)
 
 
 def verdict(trial: Trial) -> Verdict:
-    """The verdict of one trial."""
     if trial.scenario.answer is Answer.STRUCTURE:
         if trial.recommended is not None and change(trial.now, trial.recommended.cost) >= LEAST_SAVED:
             return Verdict.MEDDLED
@@ -180,7 +176,6 @@ def _share(part: int, whole: Sequence[object]) -> str:
 
 
 def details(trial: Trial) -> Iterator[str]:
-    """Everything about one trial."""
     yield ""
     yield f"{trial.scenario.name}: {trial.scenario.subject} ({verdict(trial).value})"
     yield f"  as it is {trial.now.misses:,} misses, mean of {trial.now.phases} phases; {trial.now.size} bytes"

@@ -192,15 +192,12 @@ class Replaced:
         return self._layout if layout_id == self._layout.id else self._layouts.by_id(layout_id)
 
     def variants(self, name: str) -> tuple[Layout, ...]:
-        """Every layout of records called ``name``."""
         return tuple(self.by_id(layout.id) for layout in self._layouts.variants(name))
 
     def names(self) -> tuple[str, ...]:
-        """Every record name once, sorted."""
         return self._layouts.names()
 
     def __iter__(self) -> Iterator[Layout]:
-        """Every layout, by id."""
         return (self.by_id(layout.id) for layout in self._layouts)
 
 

@@ -136,7 +136,6 @@ def _goal(scenario: Scenario, record: Layout, bench: Judge, kernel: RealKernel) 
 
 
 def _told(candidate: Candidate) -> str:
-    """The moves in few words."""
     return ", ".join(_step(move) for move in candidate.moves)
 
 

@@ -29,7 +29,6 @@ class Image:
 
     @cached_property
     def build_id(self) -> bytes:
-        """As the file has it."""
         return bytes.fromhex(dwarf.identify(self.elf).build_id or "")
 
     def symbol(self, name: str) -> int:
@@ -55,7 +54,6 @@ class Image:
         return offset
 
     def size(self, type_name: str) -> int:
-        """Bytes of a record."""
         return self._layouts.variants(type_name)[0].size
 
     def touching(
@@ -113,12 +111,10 @@ class Kernel(Image):
         return begin + self.slide, end - begin
 
     def variable(self, name: str, offset: int = 0) -> Place:
-        """A byte of a global."""
         address = self.symbol(name) + offset + self.slide
         return Place(address, address - self.text[0] + _LOADED_AT)
 
     def per_cpu_variable(self, name: str, cpu: int, offset: int = 0) -> Place:
-        """A byte of a CPU's own copy."""
         return self.memory(self.per_cpu - self.direct_map + cpu * self.per_cpu_unit + self.symbol(name) + offset)
 
     def memory(self, physical: int) -> Place:
@@ -160,7 +156,6 @@ class Program(Image):
         return (*found, Mapping(self.pid, self.heap, 1 << 20, 0, "[heap]", WRITABLE))
 
     def variable(self, name: str, offset: int = 0) -> Place:
-        """A byte of a global."""
         return _placed(self.symbol(name) + offset + self.slide)
 
     def allocated(self, first: int, stride: int, count: int) -> tuple[Place, ...]:

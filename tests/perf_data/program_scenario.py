@@ -38,7 +38,6 @@ def compiled(folder: Path, optimised: str = "-O2") -> Path:
 
 
 def tasks(program: Program) -> tuple[Task, ...]:
-    """Its threads."""
     return tuple(Task(program.pid, program.pid + number, "connections") for number in range(_THREADS))
 
 

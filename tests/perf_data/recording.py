@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import IO
 
 import numpy as np
-from perf_data.event import ATTRIBUTE_BYTES, Event
-from perf_data.records import Kind, record
+from perf_data.records import ATTRIBUTE_BYTES, Event, Kind, record
 from perf_data.samples import SAMPLE, Chain, Samples, identifier, stream
 
 _STRING_ALIGNMENT = 64
@@ -45,11 +44,9 @@ class Computer:
 
     @property
     def cpus(self) -> int:
-        """How many there are."""
         return sum(map(len, self.nodes))
 
     def node_of(self, cpu: int) -> int:
-        """The node of a CPU."""
         return next(node for node, cpus in enumerate(self.nodes) if cpu in cpus)
 
 
@@ -61,7 +58,6 @@ def string(text: str) -> bytes:
 
 
 def strings(texts: Sequence[str]) -> bytes:
-    """A count and as many strings."""
     return struct.pack("<I", len(texts)) + b"".join(map(string, texts))
 
 

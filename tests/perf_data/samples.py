@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from perf_data.event import STACK_BYTES, Event, Field
-from perf_data.records import Kind, finished_round
+from perf_data.records import STACK_BYTES, Event, Field, Kind, finished_round
 
 # ``weight`` is the latency in cycles, ``later`` the second one of WEIGHT_STRUCT; ``chain`` counts from 1 (0: none).
 SAMPLE = np.dtype(
@@ -29,7 +28,6 @@ ROUND = 20_000  # samples between two FINISHED_ROUND
 
 
 def identifier(event: int, cpu: int | NDArray[np.uint32]) -> int | NDArray[np.uint64]:
-    """The id of an event on a CPU."""
     return (event + 1) * 4096 + (cpu if isinstance(cpu, int) else cpu.astype(np.uint64))
 
 
@@ -43,7 +41,6 @@ def stream(samples: Samples, events: Sequence[Event], chains: Sequence[Chain] = 
 
 
 def _encoded(samples: Samples, events: Sequence[Event], chains: Sequence[Chain]) -> bytes:
-    """The records of some samples, in their order."""
     depth = np.array([0, *map(len, chains)], dtype=np.uint32)[samples["chain"]]
     groups = [
         (np.flatnonzero((samples["event"] == event) & (depth == length)), event, int(length))
@@ -101,7 +98,6 @@ _COLUMNS = """
 
 
 def _layout(fields: Field, depth: int) -> np.dtype[np.void]:
-    """The record of a sample with these fields."""
     wanted = [("kind", "<u4"), ("misc", "<u2"), ("size", "<u2")]
     for field, *columns in (one.split() for one in _COLUMNS.replace("(D,)", f"({depth},)").split("|")):
         if Field[field] in fields:

@@ -34,7 +34,6 @@ Damaged = Iterator[tuple[str, bytes]]
 
 
 def lying_header(whole: bytes) -> Damaged:
-    """One number of the header replaced."""
     for at in _HEADER:
         for number in _NUMBERS:
             yield f"{number:#x} at byte {at} of the header", _with(whole, at, "<Q", number)
@@ -55,7 +54,6 @@ def lying_features(whole: bytes) -> Damaged:
 
 
 def lying_records(whole: bytes) -> Damaged:
-    """Records of wrong sizes and kinds."""
     begin, size = struct.unpack_from("<QQ", whole, 40)
     places, at = [], begin
     while at + 8 <= begin + size:

@@ -12,12 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from perf_data import records
-from perf_data.event import EVERY_ODD_FIELD, ODD_FIELDS, Field
 from perf_data.hand_made import FIRST, SECOND, recording, with_more
 from perf_data.hardware import ALL, ARM, INTEL, POWER, Hardware, Served
 from perf_data.perfs import Line, each_perf, needed, shared_lines
 from perf_data.recording import Recording, write, write_pipe
-from perf_data.records import Kind, Mapping, Mode
+from perf_data.records import EVERY_ODD_FIELD, ODD_FIELDS, Field, Kind, Mapping, Mode
 from perf_data.scenario import STORES, Drawn
 from profiles.conformance import Example, breaches
 

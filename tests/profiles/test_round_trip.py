@@ -42,14 +42,10 @@ COALESCED = st.one_of(
 )
 OPTIONS = st.builds(
     Options,
-    st.sampled_from(Generation),
-    COALESCED,
-    source=st.booleans(),
+    *(st.sampled_from(Generation), COALESCED),
     nodes=st.sampled_from((0, 1, 2)),
-    full=st.booleans(),
     display=st.sampled_from(("Rmt", "Lcl", "Tot")),
-    double=st.booleans(),
-    window=st.booleans(),
+    **dict.fromkeys(("source", "full", "double", "window"), st.booleans()),
 )
 
 

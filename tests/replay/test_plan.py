@@ -17,7 +17,6 @@ from linesmith.tuner.replay.scene import Relocation, TraceScene, relocation, sce
 
 
 def reordered(layout: Layout, names: str) -> Layout:
-    """The layout with its members in the order of ``names``."""
     by_name = {member.name: member for member in layout.members}
     return lay_out(layout, tuple(by_name[name] for name in names.split()))
 

@@ -123,7 +123,6 @@ MANY = 30_000
 
 
 def record(number: int, *members: str, size: int = 8, kind: str = "struct") -> bytes:
-    """The document of ``rNUMBER``."""
     text = f'{{"id":{number},"name":"r{number}","kind":"{kind}","size":{size},"members":[{",".join(members)}]}}'
     return text.encode()
 
