@@ -126,11 +126,11 @@ def met(layout: Layout, misses: float, victim: str, writer: str, start: int = 0,
 def blamed(
     before: tuple[Layout, Finding | None], after: tuple[Layout, Finding], recording: Recording | None = None
 ) -> LayoutBlame:
-    builds = (
+    first, second = (
         ProfiledBuild(table(layout), NO_SYMBOLS, sums([one] if one else []), recording)
         for layout, one in (before, after)
     )
-    return blame(*builds, Exposure("", 1.0, 1.0, 5.0 if recording else 0.0))
+    return blame(first, second, Exposure("", 1.0, 1.0, 5.0 if recording else 0.0))
 
 
 EXACT = Recording("qemu", ("sh",), (0,), "x86_64")

@@ -20,6 +20,7 @@ from linesmith.analyzer.model import (
     Bounds,
     Candidate,
     HolderChange,
+    MemoryUse,
     Move,
     MoveKind,
     PhaseProof,
@@ -65,7 +66,7 @@ def test_several_lines_as_json() -> None:
     first, second, third = document["candidates"]
     assert [one["number"] for one in (first, second, third)] == [1, 2, 3]
     assert (first["recommended"], second["recommended"]) == ("The smallest change that leaves nothing.", "")
-    unused = {"partner": None, "align": None, "members": []}
+    unused: dict[str, Any] = {"partner": None, "align": None, "members": []}
     assert first["moves"] == [{"kind": "move", "member": "used", "after": "id", **unused}]
     assert first["churn"] == {"members": 1, "lines": 2}
     judgement = first["judgement"]
@@ -170,8 +171,8 @@ PROOFS = (
 STILL = Residual("limit", "used", 64, 0.875, 0.375), Residual("limit", "used", 128, 0.9375, 0.5)
 
 
-def costing(*memory: tuple[Any, ...]) -> Candidate:
-    return replace(aligned(), memory=memory)
+def costing(before: tuple[MemoryUse, ...], after: tuple[MemoryUse, ...]) -> Candidate:
+    return replace(aligned(), memory=(before, after))
 
 
 NOT_REPLAYED = replace(moved(), judgement=replace(NOT_JUDGED, refusal="Nothing was replayed: no bytes."))
