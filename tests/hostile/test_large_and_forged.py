@@ -108,7 +108,10 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled(tmp_path_factory.mktemp("large"), source)
 
 
-@pytest.mark.parametrize("words", ["plain", "plain --expand", "plain --format json", "bits"])
+EXPANDED = pytest.param("plain --expand", marks=pytest.mark.study)
+
+
+@pytest.mark.parametrize("words", ["plain", EXPANDED, "plain --format json", "bits"])
 def test_a_layout_of_many_members_is_shown_in_linear_time(large: Path, tmp_path: Path, words: str) -> None:
     done = limited("layout", large, *words.split(), cache=tmp_path)
     assert (done.returncode, done.stderr, done.stdout.count("\n") > MEMBERS) == (0, "", True)

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A compile sees the tracked files of a checkout, and nothing else of the machine but its toolchain."""
+"""A compile sees the tracked files of a checkout, and nothing else of the machine but its toolchain.
+
+A compiler that is confined reads the sources that it may read and nothing else, whatever they ask for.
+"""
 
 from __future__ import annotations
 
 import os
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -11,7 +15,10 @@ from linesmith_command import linesmith
 from lint_commits import Commits, repository
 from patch_cases import write_files
 
-from linesmith.patches.build.confinement import is_confinable
+from linesmith.analyzer.base.child import Command, Ended, run
+from linesmith.analyzer.base.errors import VerificationFailed
+from linesmith.patches.build.confinement import Confinement, is_confinable
+from linesmith.patches.build.probe import check_reads
 from linesmith.patches.edit.unified import unified_diff
 from linesmith.patches.source.tree import source_bytes, visible_files
 
@@ -114,3 +121,77 @@ def test_a_link_within_the_tree_is_followed(tmp_path: Path) -> None:
     (tree / "relative.h").symlink_to("src/a.h")
     (tree / "absolute.h").symlink_to(tree / "src/a.h")
     assert source_bytes(tree, "relative.h") == source_bytes(tree, "absolute.h") == b"int a;\n"
+
+
+needs_landlock = pytest.mark.skipif(not is_confinable(), reason="this kernel has no Landlock")
+WORDS = "squeamish ossifrage"
+ASKED = tomllib.loads(Path(__file__).with_name("sources").joinpath("fronts.toml").read_text())
+
+
+def compile_(folder: Path, text: str, *options: str) -> Ended:
+    """Compile ``text`` where only ``folder/work`` can be reached; ``WORDS`` lies in ``folder/secret``."""
+    work = folder / "work"
+    work.mkdir()
+    (folder / "secret").write_text(f"{WORDS}\n")
+    (work / "a.c").write_text(text.replace("SECRET", str(folder / "secret")))
+    argv = ("gcc", "-g", *options, "-c", "-o", str(work / "a.o"), str(work / "a.c"))
+    return run(Command(argv, work, 60, Confinement((work,), (work,))))
+
+
+@needs_landlock
+def test_what_is_needed_is_reached(tmp_path: Path) -> None:
+    done = compile_(tmp_path, '#include <stdio.h>\n#include <stddef.h>\nint f(void) { asm("nop"); return 0; }\n')
+    assert (done.status, done.output) == (0, "")
+
+
+@needs_landlock
+@pytest.mark.parametrize("text", ASKED["compiled"])
+def test_nothing_else_is(tmp_path: Path, text: str) -> None:
+    (tmp_path / "link.h").symlink_to(tmp_path / "secret")
+    done = compile_(tmp_path, text.replace("LINK", f"{tmp_path}/link.h"), "-trigraphs")
+    assert done.status
+    assert "ossifrage" not in done.output
+    assert not (tmp_path / "work" / "a.o").exists()
+
+
+def test_without_confinement_it_would_be(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text(f"{WORDS}\n")
+    (tmp_path / "a.c").write_text(f'#include "{tmp_path}/secret"\n')
+    assert "ossifrage" in run(Command(("gcc", "-c", str(tmp_path / "a.c")), tmp_path, 60)).output
+
+
+@needs_landlock
+def test_nothing_is_written_elsewhere(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    within = Confinement((), (folder,))
+    done = run(Command(("cp", "/usr/bin/env", str(tmp_path / "out")), folder, 60, within))
+    assert done.status
+    assert run(Command(("cp", "/usr/bin/env", str(folder / "out")), folder, 60, within)).status == 0
+
+
+def test_memory_has_a_limit(tmp_path: Path) -> None:
+    done = run(Command(("sh", "-c", "ulimit -v"), tmp_path, 60, Confinement((), (tmp_path,))))
+    assert int(done.output) <= 4 << 20
+
+
+@pytest.mark.parametrize(
+    "text", ['#include "SECRET"\n', '#define W "SECRET"\n#include W\n', "#include MISSING\n", '#include "b c.h"\n']
+)
+def test_without_landlock_what_is_included_is_looked_at_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    """Headers of the system and of the sources may be read."""
+    monkeypatch.setattr("linesmith.patches.build.probe.is_confinable", lambda: False)
+    (tmp_path / "secret").write_text(f"{WORDS}\n")
+    (work := tmp_path / "work").mkdir()
+    (work / "b c.h").write_text("")
+    (work / "a.c").write_text("#include <stdio.h>\n" + text.replace("SECRET", str(tmp_path / "secret")))
+    words = ("gcc", "-c", "-o", str(work / "a.o"), str(work / "a.c"))
+    command = Command(words, work, 60, Confinement((work,), (work,)))
+    if "b c.h" in text:
+        check_reads(command, work / "list")
+        return
+    with pytest.raises(VerificationFailed) as raised:
+        check_reads(command, work / "list")
+    assert "ossifrage" not in str(raised.value)

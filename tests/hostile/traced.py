@@ -216,9 +216,9 @@ class Attack:
             text = text.replace(f"@{word}@", str(self.outside / name))
         return text
 
-    def breaches(self) -> Iterator[str]:
+    def breaches(self, commands: Sequence[str]) -> Iterator[str]:
         """What each command does that it must not."""
-        for command in COMMANDS:
+        for command in commands:
             yield from (f"{', '.join(self.kinds)}: {command}: {what}" for what in self._judged(command))
 
     def _judged(self, command: str) -> Iterator[str]:
@@ -316,7 +316,7 @@ def built(folder: Path) -> Path:
     return made
 
 
-def breaches(bench: Path, number: int) -> list[str]:
+def breaches(bench: Path, number: int, commands: Sequence[str] = COMMANDS) -> list[str]:
     """What the commands do on one change that they must not."""
     with tempfile.TemporaryDirectory(prefix="hostile-") as folder:
-        return list(Attack(Path(folder).resolve(), number, bench).breaches())
+        return list(Attack(Path(folder).resolve(), number, bench).breaches(commands))
