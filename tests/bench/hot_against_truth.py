@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from perf_data.hardware import ALL
-from perf_data.kernel import Kernel
+from perf_data.image import Kernel
 from perf_data.recording import write
 from perf_data.scenario import TruthRow
 from perf_data.write import kernel_recording
@@ -39,7 +39,6 @@ Starts = set[tuple[str, int]]
 
 
 def main() -> None:
-    """Record, let hot explain it, and compare."""
     options = _options()
     kernel = Kernel(options.vmlinux, options.slide)
     recording, rows = kernel_recording(kernel, ALL[options.hardware], options.samples)
@@ -77,7 +76,6 @@ def _as_text(options: argparse.Namespace, data: Path) -> Path:
 
 
 def _explained(vmlinux: Path, data: Path) -> Mapping[int, dict[str, Any]]:
-    """What hot says of each line, by its address."""
     command = Path(sys.executable).with_name("linesmith")
     words: list[str | Path] = [command, "hot", vmlinux, data, "--format", "json"]
     done = subprocess.run(words, check=True, capture_output=True, timeout=_SECONDS)

@@ -57,12 +57,10 @@ print("\\n" + json.dumps({"loaded": len(loaded), "files": len(files), "entered":
 
 
 def sources() -> list[Path]:
-    """The Python files of the product."""
     return [path for part in PARTS for path in sorted((ROOT / part).rglob("*.py"))]
 
 
 def size_of_house() -> None:
-    """Print what the files hold."""
     files = [path for path in sources() if path.name != "__init__.py"]
     lines, lengths, small = 0, list[int](), 0
     classes: dict[str, set[Path]] = defaultdict(set)
@@ -115,7 +113,6 @@ def paths_of_commands() -> None:
 
 
 def main() -> int:
-    """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--commands", action="store_true", help="also run commands on the example")
     size_of_house()

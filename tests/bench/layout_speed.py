@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Speed and memory beside pahole, on the same file in one run: ``python tests/bench/layout_speed.py VMLINUX``.
+"""Speed and memory beside pahole, on the same files in one run.
+
+Usage: python tests/bench/layout_speed.py VMLINUX [--lint OTHER_VMLINUX] [--runs COUNT]
 
 Each pair of commands runs in turns, so that both meet the same machine; the table gives medians of wall seconds, CPU
-seconds (user and system, children included) and peak resident MiB.
+seconds (user and system, children included) and peak resident MiB. With ``--lint`` the two builds are linted; pahole
+and diff print what somebody has to read.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import shutil
 import statistics
 import subprocess
@@ -22,8 +26,6 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Cost:
-    """What one run of a command took."""
-
     wall: float
     cpu: float
     peak_mib: float
@@ -52,7 +54,6 @@ def measured(command: Sequence[str]) -> Cost:
 
 
 def median(costs: Sequence[Cost]) -> Cost:
-    """The median of each figure by itself."""
     return Cost(*(statistics.median(getattr(one, field) for one in costs) for field in ("wall", "cpu", "peak_mib")))
 
 
@@ -67,7 +68,6 @@ def held(contest: Contest, runs: int) -> tuple[Cost, Cost]:
 
 
 def show(contest: Contest, ours: Cost, theirs: Cost) -> None:
-    """One block of the table."""
     print(contest.title)
     for name, cost in (("linesmith", ours), ("pahole", theirs)):
         print(f"  {name:10} {cost.wall:8.3f} s wall {cost.cpu:8.3f} s CPU {cost.peak_mib:8.0f} MiB")
@@ -75,39 +75,51 @@ def show(contest: Contest, ours: Cost, theirs: Cost) -> None:
     print(f"  {'ratio':10} {ratios[0]:8.1f} x      {ratios[1]:8.1f} x     {ratios[2]:8.1f} x")
 
 
-def contests(vmlinux: Path, cache: Path) -> list[Contest]:
+LINESMITH = str(Path(sys.executable).with_name("linesmith"))
+
+
+def empty() -> None:
+    shutil.rmtree(os.environ["LINESMITH_CACHE_DIR"], ignore_errors=True)
+
+
+def contests(vmlinux: Path) -> list[Contest]:
     """Indexing everything from nothing, and one type with the index at hand."""
-    linesmith = str(Path(sys.executable).with_name("linesmith"))
-
-    def empty() -> None:
-        shutil.rmtree(cache, ignore_errors=True)
-
     return [
         Contest(
             "index everything",
-            [linesmith, "index", str(vmlinux)],
+            [LINESMITH, "index", str(vmlinux)],
             ["pahole", "-F", "dwarf", "-j2", str(vmlinux)],
             empty,
         ),
         Contest(
             "one type, index at hand",
-            [linesmith, "layout", str(vmlinux), "tcp_sock"],
+            [LINESMITH, "layout", str(vmlinux), "tcp_sock"],
             ["pahole", "-F", "dwarf", "-C", "tcp_sock", str(vmlinux)],
             lambda: None,
         ),
     ]
 
 
+def lints(old: Path, new: Path, folder: str) -> list[Contest]:
+    """Two whole builds, with the indices to be made and with the indices at hand."""
+    ours = [LINESMITH, "lint", "--fail-on", "never", "--base", str(old), "--head", str(new)]
+    shown = (f"pahole -F dwarf -j2 {shlex.quote(str(one))} > {folder}/{at}" for at, one in enumerate((old, new)))
+    theirs = ["sh", "-c", f"{'; '.join(shown)}; diff {folder}/0 {folder}/1 > /dev/null || true"]
+    titles = {"two whole builds, nothing at hand": empty, "two whole builds, both indices at hand": lambda: None}
+    return [Contest(title, ours, theirs, prepare) for title, prepare in titles.items()]
+
+
 def main() -> None:
-    """Hold both contests and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("vmlinux", type=Path)
+    parser.add_argument("--lint", type=Path)
     parser.add_argument("--runs", type=int, default=5)
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as cache:
-        os.environ["LINESMITH_CACHE_DIR"] = cache
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["LINESMITH_CACHE_DIR"] = f"{folder}/cache"
         print(f"{os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, medians of {arguments.runs}")
-        for contest in contests(arguments.vmlinux, Path(cache)):
+        other = arguments.lint
+        for contest in lints(arguments.vmlinux, other, folder) if other else contests(arguments.vmlinux):
             show(contest, *held(contest, arguments.runs))
 
 

@@ -32,7 +32,6 @@ RUNGS = 2
 
 
 def main() -> None:
-    """Print a table for each file."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("tables", nargs="+", type=Path)
     parser.add_argument("--seeds", type=int, default=50)

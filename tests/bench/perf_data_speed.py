@@ -24,7 +24,6 @@ _FIELDS = "pid,tid,cpu,time,event,addr,ip,data_src,weight"
 
 
 def commands(vmlinux: Path, data: Path, perf: str) -> dict[str, Sequence[str]]:
-    """What is measured."""
     linesmith = str(Path(sys.executable).with_name("linesmith"))
     return {
         "linesmith hot": (linesmith, "hot", str(vmlinux), str(data)),
@@ -43,13 +42,11 @@ def written(vmlinux: Path, samples: int, folder: Path) -> Path:
 
 
 def show(name: str, cost: Cost, ours: Cost) -> None:
-    """A row of the table."""
     ratios = f"{ours.wall / cost.wall:6.2f} {ours.cpu / cost.cpu:6.2f} {ours.peak_mib / cost.peak_mib:6.2f}"
     print(f"  {name:16} {cost.wall:8.2f} s wall {cost.cpu:8.2f} s CPU {cost.peak_mib:8.0f} MiB   ours/this: {ratios}")
 
 
 def main() -> None:
-    """Write, warm up, measure in turns, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("vmlinux", type=Path)
     parser.add_argument("--data", type=Path, help="a perf.data file of that kernel")

@@ -19,9 +19,9 @@ from tempfile import TemporaryDirectory
 from time import process_time
 from typing import NamedTuple
 
+from fixes.execution import report
 from fixes.judgement import Judge, judges
 from fixes.kernel import RealKernel, real_kernel
-from fixes.report import report
 from fixes.scenario import Scenario, ScenarioError, cases
 from fixes.trial import course
 
@@ -54,12 +54,10 @@ class Row(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether the interval holds the replayed change."""
         return self.interval.low <= self.replayed <= self.interval.high
 
 
 def main() -> None:
-    """Read the command line, compare, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("vmlinux", type=Path)
     parser.add_argument("profiles", nargs="*", type=Path)

@@ -125,7 +125,6 @@ def _rows(line: CacheLine) -> list[Access]:
 
 
 def _told(file: Path, known: Sequence[Known]) -> list[dict[str, Any]]:
-    """What hot says of the lines as text, in their order."""
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "report.txt"
         text.write_text(render(ReportSpec(tuple(_spec(one, at) for at, one in enumerate(known)))))

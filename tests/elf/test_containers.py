@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Files that are no ELF object with debug information; one oddity per row."""
+"""Files that are no ELF object with debug information, and sound ones cut off or changed at many places."""
 
 from __future__ import annotations
 
 import os
 import random
 import subprocess
+import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from elf.objects import SOURCE, Section, compiled, elf_file
-from elf.refusal import Refusal, refusal
+from elf.objects import SOURCE, Refusal, Section, compiled, elf_file, refusal
 from linesmith_command import linesmith
 
 NOT_ELF = "FILE: is not an ELF file; give a vmlinux, a module, an object file or a program"
@@ -38,7 +39,6 @@ def made_by(*command: str, text: str = "\x7fELF") -> bytes:
 
 # What the file holds, and what is said of it or the class of the error alone.
 CONTENTS: dict[str, tuple[Callable[[], bytes], str]] = {
-    "nothing": (lambda: b"", "FILE: is empty; give an ELF object or a raw BTF file"),
     "xz": (lambda: made_by("xz", "-c"), COMPRESSED.format("xz -dk")),
     "gzip": (lambda: made_by("gzip", "-c"), COMPRESSED.format("gunzip -k")),
     "zstd": (lambda: made_by("zstd", "-q", "-c"), COMPRESSED.format("zstd -d")),
@@ -66,17 +66,7 @@ def test_content_that_is_no_sound_elf_file(tmp_path: Path, content: str) -> None
     assert found == Refusal("ElfError", found.sentence if said == "ElfError" else said)
 
 
-def usage_error(file: Path) -> str:
-    """What the command line says about an argument that is no readable file."""
-    ran = linesmith("layout", file)
-    assert ran.returncode == 2
-    return ran.stderr.removesuffix("\n").replace(str(file), "FILE")
-
-
-def test_file_that_is_not_there_or_a_directory_or_a_fifo(tmp_path: Path) -> None:
-    expected = "linesmith layout: ELF: file 'FILE' does not exist; give another path"
-    assert usage_error(tmp_path / "absent") == expected
-    assert usage_error(tmp_path) == "linesmith layout: ELF: file 'FILE' is a directory; give another path"
+def test_a_fifo_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     expected = "FILE: is not a regular file; give an ELF object or a raw BTF file"
     assert refusal(tmp_path / "fifo") == Refusal("ElfError", expected)
@@ -84,10 +74,9 @@ def test_file_that_is_not_there_or_a_directory_or_a_fifo(tmp_path: Path) -> None
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read every file")
 def test_unreadable_file(tmp_path: Path) -> None:
-    file = tmp_path / "input"
-    file.touch(0o000)
-    expected = "linesmith layout: ELF: file 'FILE' is not readable; give another path"
-    assert usage_error(file) == expected
+    (tmp_path / "input").touch(0o000)
+    ran = linesmith("layout", tmp_path / "input")
+    assert (ran.returncode, ran.stderr.endswith("input' is not readable; give another path\n")) == (2, True)
 
 
 def test_archives_and_bitcode_of_link_time_optimisation(tmp_path: Path) -> None:
@@ -130,3 +119,73 @@ def test_names_of_files_that_are_no_utf8_or_would_steer_the_terminal(tmp_path: P
     file = tmp_path / "red\x1b[31m\nlinesmith: all is well"
     file.write_bytes(b"no ELF file")
     assert refusal(file).sentence.endswith(r"red\u001b[31m linesmith: all is well" + NOT_ELF.removeprefix("FILE"))
+
+
+# Reads every file of a directory in one process and prints one word for each.
+_READ_ALL = """
+import pathlib, sys
+from linesmith.analyzer import _native
+for file in sorted(pathlib.Path(sys.argv[1]).iterdir()):
+    try:
+        reader = _native.read_btf if sys.argv[2] == "BTF" else lambda path: _native.read_dwarf(path, 1)
+        reader(str(file)).all_json()
+        print("read")
+    except _native.NativeError as error:
+        kind, message = error.args
+        assert str(file) in message and "\\n" not in message, message
+        print(kind)
+"""
+
+ERRORS = {"ElfError", "DebugInfoMissing", "DebugInfoDamaged"}
+
+
+def outcomes(folder: Path, reader: str) -> Counter[str]:
+    """How reading each file of ``folder`` ended; a crash of the child fails the test."""
+    child = [sys.executable, "-c", _READ_ALL, str(folder), reader]
+    ran = subprocess.run(child, capture_output=True, text=True, timeout=300, check=False)
+    assert ran.returncode == 0, (ran.returncode, ran.stdout.splitlines()[-1:], ran.stderr[-2000:])
+    return Counter(ran.stdout.split())
+
+
+def cuts(whole: bytes, folder: Path, count: int) -> Path:
+    """``count`` files that hold the first bytes of ``whole``, evenly spaced, none of them whole."""
+    folder.mkdir()
+    for number in range(count):
+        (folder / f"{number:04}").write_bytes(whole[: len(whole) * number // count])
+    return folder
+
+
+def changed(whole: bytes, folder: Path, count: int) -> Path:
+    """``count`` copies of ``whole`` with a few bytes replaced, the same ones in every run."""
+    folder.mkdir()
+    chance = random.Random(len(whole))  # noqa: S311
+    for number in range(count):
+        content = bytearray(whole)
+        for _ in range(chance.randint(1, 8)):
+            content[chance.randrange(len(content))] = chance.choice([0, 1, 0x7F, 0x80, 0xFF, chance.randrange(256)])
+        (folder / f"{number:04}").write_bytes(content)
+    return folder
+
+
+OBJECTS = [(compiler, flags) for compiler in ("gcc", "clang-19") for flags in ("-gdwarf-4", "-gdwarf-5", "-gz=zlib")]
+QUICK = {("gcc", "-gdwarf-5"), ("clang-19", "-gdwarf-4"), ("gcc", "-gz=zlib")}
+
+
+@pytest.mark.parametrize(
+    ("compiler", "flags"), [pytest.param(*one, marks=[] if one in QUICK else [pytest.mark.study]) for one in OBJECTS]
+)
+def test_object_cut_anywhere_or_with_changed_bytes(tmp_path: Path, compiler: str, flags: str) -> None:
+    whole = compiled(tmp_path, flags, compiler=compiler).read_bytes()
+    cut = outcomes(cuts(whole, tmp_path / "cuts", 200), "DWARF")
+    assert (cut.total(), set(cut) - ERRORS) == (200, set())
+    found = outcomes(changed(whole, tmp_path / "changed", 250), "DWARF")
+    assert (found.total(), set(found) - ERRORS - {"read"}) == (250, set())
+
+
+def test_btf_cut_anywhere_or_with_changed_bytes(tmp_path: Path) -> None:
+    blob = tmp_path / "blob"
+    subprocess.run(["pahole", f"--btf_encode_detached={blob}", compiled(tmp_path)], check=True)
+    cut = outcomes(cuts(blob.read_bytes(), tmp_path / "cuts", 200), "BTF")
+    assert (cut.total(), set(cut) - {"ElfError", "DebugInfoDamaged"}) == (200, set())
+    found = outcomes(changed(blob.read_bytes(), tmp_path / "changed", 250), "BTF")
+    assert (found.total(), set(found) - ERRORS - {"read"}) == (250, set())

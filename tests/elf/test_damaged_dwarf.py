@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from elf.dwarf_bytes import Dwarf, uleb
-from elf.objects import Section, dwarf_file, elf_file
-from elf.refusal import Refusal, error_class, refusal
+from elf.objects import Dwarf, Refusal, Section, dwarf_file, elf_file, error_class, refusal, uleb
 
 from linesmith.analyzer.layouts.dwarf import read_layouts
 
@@ -26,8 +24,7 @@ HEADER = Refusal(
     f"FILE: the unit header at offset 0x0 of .debug_info is cut off or of an unknown DWARF version; {NEXT_STEP}",
 )
 ENTRIES = Refusal(
-    "DebugInfoDamaged",
-    f"FILE: the debug information of the unit at offset 0x0 of .debug_info is damaged; {NEXT_STEP}",
+    "DebugInfoDamaged", f"FILE: the debug information of the unit at offset 0x0 of .debug_info is damaged; {NEXT_STEP}"
 )
 HOLDS_ITSELF = Refusal(
     "DebugInfoDamaged",
@@ -56,12 +53,11 @@ def test_the_unit_written_by_hand_is_sound(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("header", "expected"),
     [
-        ({"length": 0x1000}, HEADER),
-        ({"length": 3}, HEADER),
-        ({"version": 77}, HEADER),
-        ({"abbreviations_at": 0x100000}, ENTRIES),
+        pytest.param({"length": 0x1000}, HEADER, id="longer than its section"),
+        pytest.param({"length": 3}, HEADER, id="shorter than its header"),
+        pytest.param({"version": 77}, HEADER, id="a version nobody wrote"),
+        pytest.param({"abbreviations_at": 0x100000}, ENTRIES, id="abbreviations outside"),
     ],
-    ids=["longer than its section", "shorter than its header", "a version nobody wrote", "abbreviations outside"],
 )
 def test_header_of_a_unit(tmp_path: Path, header: dict[str, int], expected: Refusal) -> None:
     dwarf = sound()

@@ -17,12 +17,14 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from linesmith.analyzer.access.access_map import AccessMap
+from linesmith.analyzer.access.store import read_accesses
 from linesmith.analyzer.attribution.evidence import function_names
 from linesmith.analyzer.attribution.identify import identified, open_objects
 from linesmith.analyzer.attribution.line_objects import is_kernel
 from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.layouts.containment import Containment
-from linesmith.analyzer.layouts.dwarf import operands, read_layouts, touched
+from linesmith.analyzer.layouts.dwarf import Reading, operands, read_layouts, touched
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Access,
@@ -74,7 +76,6 @@ def check(case: Case, facts: Mapping[str, str]) -> None:
 
 
 def accesses(text: str, instruction: Instructions | None = None) -> tuple[Access, ...]:
-    """The accesses of a text, with commas between them."""
     return tuple(_access(one.split(), instruction) for one in text.split(",") if one.strip())
 
 
@@ -97,7 +98,6 @@ def line_of(met: Sequence[Access], address: int | None = LINE, rank: int = 0, **
 
 
 def profile_of(*lines: CacheLine, **more: Any) -> Profile:
-    """A profile with these lines."""
     return Profile("test", "", "hitm", lines, **more)
 
 
@@ -136,7 +136,7 @@ def object_told(one: LineObject) -> str:
 
 def facts(found: Finding) -> dict[str, str]:
     """All that a case may say of a finding."""
-    first = found.objects[0]
+    first, members = found.objects[0], found.members
     return {
         "objects": "; ".join(map(object_told, found.objects)),
         "containers": ", ".join(first.containers),
@@ -144,9 +144,9 @@ def facts(found: Finding) -> dict[str, str]:
         "origin": "; ".join(one.origin for one in found.objects),
         "reason": first.reason,
         "misfits": str(len(first.misfits)),
-        "members": ", ".join(one.called for one in found.members),
-        "written": "; ".join(f"{one.path}: {one.write_inferred or one.writes}" for one in found.members if one.written),
-        "instructions": ", ".join(text for one in found.members for text in one.instructions),
+        "members": ", ".join(one.called for one in members),
+        "written": "; ".join(f"{one.path}: {one.write_inferred or one.writes}" for one in members if one.written),
+        "instructions": ", ".join(text for one in members for text in one.instructions),
         "outcomes": ", ".join(f"{count} {outcome}" for outcome, count in found.outcomes),
         "agreements": ", ".join(f"{count} {agreement}" for agreement, count in found.agreements),
         **diagnosis(found.triage),
@@ -185,7 +185,16 @@ def costs(found: Finding) -> dict[str, str]:
     }
 
 
+class Build:
+    """A compiled file with what is known of it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.reading: Reading = read_layouts(path)
+        self.accesses: AccessMap = read_accesses(path).accesses
+        self.symbols = symbols_of(path)
+
+
 def symbols_of(path: Path) -> dict[str, int]:
-    """Addresses in a file by name, as ``nm`` tells them."""
     rows = (line.split() for line in check_output(["nm", path], text=True).splitlines())
     return {row[2]: int(row[0], 16) for row in rows if len(row) == 3}

@@ -14,7 +14,7 @@ from hand_made import finding, hot, scalar, struct
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from numpy.random import default_rng
-from profiles.profile_values import PROFILES
+from profiles.example_files import PROFILES
 
 from linesmith.analyzer.comparison import compare
 from linesmith.analyzer.comparison.compare import scatter_of
@@ -238,9 +238,7 @@ def on(nodes: str | None, cpus: int | None = None) -> Access:
         ([on("0{0-999999}")], set(range(65537)), {0}, 65537),  # a range without end is cut
     ],
 )
-def test_the_forms_of_the_list_of_nodes(
-    rows: list[Access], cpus: Set[int] | None, nodes: Set[int], count: int | None
-) -> None:
+def test_forms_of_lists_of_nodes(rows: list[Access], cpus: Set[int] | None, nodes: Set[int], count: int | None) -> None:
     found = origin(rows)
     assert (found.cpus, found.nodes, found.count) == (cpus, nodes, count)
 

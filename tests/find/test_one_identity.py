@@ -57,31 +57,21 @@ class Touch(NamedTuple):
 
 
 # Of a channel, readers of its size wait for writers of its head; of a slot those of its length for writers of a page.
+CHANNEL = ("push", "head", 0, 1), ("pull", "size", 1, 3), ("pull", "users", 1, 1)
 TOUCHES = (
     *(
-        touch
-        for start, times in ((CHANNELS, 40), (CHANNELS + 192, 20), (CHANNELS + 5 * 192, 2))
-        for touch in (
-            Touch(start, "push", "head", 0, times),
-            Touch(start, "pull", "size", 1, 3 * times),
-            Touch(start, "pull", "users", 1, times),
-        )
+        Touch(CHANNELS + 192 * number, function, path, cpu, each * times)
+        for number, times in ((0, 40), (1, 20), (5, 2))
+        for function, path, cpu, each in CHANNEL
     ),
     *(
-        touch
+        Touch(SLOTS + 40 * number, *touch)
         for number in range(3)
-        for touch in (
-            Touch(SLOTS + 40 * number, "fill", "page", 0, 9),
-            Touch(SLOTS + 40 * number, "drain", "length", 1, 8),
-        )
+        for touch in (("fill", "page", 0, 9), ("drain", "length", 1, 8))
     ),
     *(
-        Touch(HANDLES + 256, function, path, cpu, misses)
-        for function, path, cpu, misses in (
-            ("put", "count", 0, 15),
-            ("put", "late.func", 0, 4),
-            ("node", "inode", 1, 12),
-        )
+        Touch(HANDLES + 256, *touch)
+        for touch in (("put", "count", 0, 15), ("put", "late.func", 0, 4), ("node", "inode", 1, 12))
     ),
 )
 WRITERS = {"pull": "head", "drain": "page", "node": "count"}
@@ -96,7 +86,6 @@ class Recorded(NamedTuple):
     folder: Path
 
     def json(self, *words: str | Path) -> dict[str, Any]:
-        """What a command says of the recording."""
         found: dict[str, Any] = json.loads(said(words[0], self.elf, self.profile, *words[1:], "--format", "json"))
         return found
 
@@ -185,7 +174,6 @@ def _sums(accesses: Sequence[Access]) -> dict[str, Any]:
 
 
 def objects(document: dict[str, Any]) -> dict[int, list[tuple[str, str, int, str]]]:
-    """What lies on each line."""
     keys = ("type", "outcome", "start", "origin")
     return {line["rank"]: [tuple(one[key] for key in keys) for one in line["objects"]] for line in document["lines"]}
 
@@ -193,12 +181,8 @@ def objects(document: dict[str, Any]) -> dict[int, list[tuple[str, str, int, str
 def test_objects_of_general_and_merged_caches_are_known_and_elements_of_arrays_are_objects(made: Recorded) -> None:
     found = {one[0] for line in objects(made.json("hot")).values() for one in line}
     assert found == {"channel", "slot", "handle"}
-    records = {one["name"]: one["places"] for one in made.json("hot")["records"]}
-    assert records == {
-        "channel": ["slab kmalloc-cg-192"],
-        "slot": ["slab kmalloc-cg-1k"],
-        "handle": ["slab handles"],
-    }
+    places = {one["name"]: one["places"][0] for one in made.json("hot")["records"]}
+    assert places == {"channel": "slab kmalloc-cg-192", "slot": "slab kmalloc-cg-1k", "handle": "slab handles"}
 
 
 @pytest.mark.parametrize("type_", ["channel", "slot", "handle"])
@@ -221,11 +205,9 @@ def test_the_same_is_proposed_with_and_without_the_type(type_: str, traced: bool
 
 
 def test_the_cache_that_was_found_is_the_one_of_phases_and_memory(made: Recorded) -> None:
-    found = made.json("suggest", "--type", "channel", "--trace", made.trace)["candidates"]
-    first = found[0]
-    assert {(one["place"], one["phases"]) for one in first["proofs"] if one["line_bytes"] == 64} == {
-        ("kmalloc-cg-192", 1)
-    }
+    first = made.json("suggest", "--type", "channel", "--trace", made.trace)["candidates"][0]
+    proofs = {(one["place"], one["phases"]) for one in first["proofs"] if one["line_bytes"] == 64}
+    assert proofs == {("kmalloc-cg-192", 1)}
     assert [one["cache"] for one in first["memory_before"]] == ["kmalloc-cg-192"]
     assert (first["judgement"]["objects"], first["judgement"]["refusal"]) == (3, "")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Samples of a running kernel or program find their place in the ELF file: builds, distances, variables.
+"""Samples of a running kernel or program find their place; lines that emulation makes hot are set apart.
 
 ``placed.c`` is linked as a kernel is, with ``_text`` and ``_end``, and stands for one.
 """
@@ -7,17 +7,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-from find.lines import Built, symbols_of
+from find.lines import Build, Built, accesses, line_of, profile_of
 
-from linesmith.analyzer.access.access_map import AccessMap
-from linesmith.analyzer.access.store import read_accesses
 from linesmith.analyzer.attribution.placement import Trust, placed
+from linesmith.analyzer.attribution.variables import lines_apart
 from linesmith.analyzer.base.errors import ProfileError
-from linesmith.analyzer.layouts.dwarf import Reading, read_layouts
 from linesmith.analyzer.model import (
     Access,
     CacheLine,
@@ -27,6 +24,7 @@ from linesmith.analyzer.model import (
     ObjectBuild,
     ObjectKind,
     Profile,
+    Recording,
     Sampling,
 )
 
@@ -47,14 +45,8 @@ def program(built: Built) -> File:
     return File(built("placed.c", "-O1", "-fPIE", "-pie", "-Wl,--build-id"))
 
 
-class File:
-    """What is known of an ELF file."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.reading: Reading = read_layouts(path)
-        self.accesses: AccessMap = read_accesses(path).accesses
-        self.symbols = symbols_of(path)
+class File(Build):
+    """An ELF file in which samples are placed."""
 
     def code(self, function: str) -> int:
         """The first instruction of a function that touches memory."""
@@ -169,3 +161,44 @@ def test_code_of_other_files_stays_where_it_was(program: File) -> None:
     sampling = Sampling(mappings=(mapped(str(program.path)),))
     profile = sampled(BASE + 0x10_0000_0000, 0x7F00_0000_1000, sampling, kernel=False)
     assert program.place(profile, kernel=False).lines[0].accesses[0].code_address == 0x7F00_0000_1000
+
+
+KERNEL = Recording("qemu", ("storm",), (0, 0), "x86_64")
+VMAS = ObjectArea(ObjectKind.SLAB, "vm_area_struct", 0x1000, 64, 64, 4, ("vm_area_struct",))
+QUEUE = ObjectArea(ObjectKind.PER_CPU, "runqueues", 0x2000, 0x100, 0x100, 1, ("rq",), cpu=0)
+JIFFIES = ObjectArea(ObjectKind.GLOBAL, "jiffies_64", 0x3000, 8, 8)
+TASKS = ObjectArea(ObjectKind.GLOBAL, "tasklist_lock", 0x3008, 8, 8, 1, ("rwlock_t",))
+
+
+def recorded(*met: tuple[int, str], areas: tuple[ObjectArea, ...] = (VMAS, QUEUE, JIFFIES, TASKS)) -> Profile:
+    """A kernel's profile with these accesses on the lines at these addresses."""
+    return profile_of(*(line_of(accesses(text), at) for at, text in met), recording=KERNEL, areas=areas)
+
+
+@pytest.mark.parametrize(
+    ("area", "text", "owner"),
+    [
+        (QUEUE, "8 kfree 9", "the scheduler"),
+        (VMAS, "8 finish_task_switch 9, 16 ktime_get 9", None),  # a function decides nothing
+        (replace(QUEUE, types=(), name="tk_core.seq"), "8 kfree 9", "timekeeping"),  # a part counts as the variable
+        (replace(VMAS, name="kmalloc-512", types=("cfs_rq",)), "8 kfree 9", "the scheduler"),
+        (replace(VMAS, name="kmalloc-512", types=("task_group",)), "8 update_load_avg 9", None),
+        (replace(VMAS, types=("rq", "file")), "8 kfree 9", None),  # perhaps
+        (replace(VMAS, name="jiffies"), "8 kfree 9", None),  # a cache of that name
+        (QUEUE, "8 kfree 0", None),
+    ],
+)
+def test_the_object_decides_whose_a_line_is(area: ObjectArea, text: str, owner: str | None) -> None:
+    assert lines_apart(recorded((area.address, text), areas=(area,))).get(area.address) == owner
+
+
+@pytest.mark.parametrize(("text", "apart"), [("0 a 75, 8 b 25", True), ("0 a 74, 8 b 26", False), ("16 c 1", False)])
+def test_a_line_of_two_objects_is_set_apart_when_most_met_the_one(text: str, apart: bool) -> None:
+    assert (lines_apart(recorded((0x3000, text))) != {}) == apart
+
+
+def test_nothing_is_set_apart_in_samples_and_programs() -> None:
+    profile = recorded((0x2000, "8 kfree 9"))
+    assert lines_apart(profile)
+    assert not lines_apart(replace(profile, recording=None))
+    assert not lines_apart(replace(profile, recording=replace(KERNEL, ring="user")))

@@ -8,16 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from find.lines import Built, symbols_of
+from find.lines import Build, Built
 
-from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.questions import accesses_in
-from linesmith.analyzer.access.store import read_accesses
 from linesmith.analyzer.base.errors import NothingToSuggest
-from linesmith.analyzer.layouts.dwarf import Reading, read_layouts
 from linesmith.analyzer.model import Access, CacheLine, LineObject, Outcome, Profile, VariableRow
 from linesmith.analyzer.sharing.analysis import Explanation, explain, narrowed
 from linesmith.patches.edit.verify import Located, starts_of
@@ -29,17 +25,10 @@ METER = {"take": 32, "give": 36, "least": 12, "wanted": 8}
 RINGS = {"push": 24, "pull": 24 + 8}
 
 
-class Program:
+class Program(Build):
     """The program, and reports of it."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.reading: Reading = read_layouts(path)
-        self.accesses: AccessMap = read_accesses(path).accesses
-        self.symbols = symbols_of(path)
-
     def at(self, variable: str) -> int:
-        """Where a variable lies when the program runs."""
         return self.symbols[variable] + MOVED
 
     def rows(self, variable: str, offsets: dict[str, int]) -> list[tuple[int, Access]]:
@@ -54,7 +43,6 @@ class Program:
         return found
 
     def report(self, *rows: Sequence[tuple[int, Access]]) -> Profile:
-        """The rows as lines of 64 bytes."""
         lines: dict[int, list[Access]] = {}
         for address, access in (one for group in rows for one in group):
             lines.setdefault(address // 64 * 64, []).append(replace(access, offset=address % 64))
@@ -94,7 +82,6 @@ def with_others(program: Program, *more: Sequence[tuple[int, Access]]) -> Explan
 
 
 def object_of(type_: str, found: Explanation) -> LineObject:
-    """The object of that type."""
     (one,) = (met for finding in found.findings for met in finding.objects if met.type == type_)
     return one
 

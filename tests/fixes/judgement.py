@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fixes.execution import Event, node_of
-from fixes.human import Replaced, flattened
-from fixes.kernel import RealKernel
-from fixes.memory import Memory
+from fixes.kernel import Memory, RealKernel
+from fixes.scenario import Replaced, flattened
 from replay.traces import Step as TraceStep
 from replay.traces import write_trace
 
@@ -76,11 +75,9 @@ class Judge:
         return self._cost(relaid(self._scene, changed, self._layouts), changed)
 
     def runs(self) -> RecordRuns:
-        """The run as the product judges by it."""
         return RecordRuns([(self._replay, self._number)], self._layouts, None, 0.0)
 
     def now(self) -> Cost:
-        """What the layout costs as it is."""
         return self._cost(unchanged(self._scene), {})
 
     def places(self, before: Layout, after: Layout, offsets: Sequence[int]) -> tuple[int, ...]:

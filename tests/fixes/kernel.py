@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A real kernel that scenarios are tried on: all that is read from its ELF file once, and who accesses what there."""
+"""A real kernel that scenarios are tried on: what its ELF file says, who accesses what, and where objects lie."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fixes.execution import MOST_BYTES, Spot
-from fixes.scenario import Kind, Scenario, ScenarioError, Touch
+from fixes.scenario import Kind, Objects, Scenario, ScenarioError, Touch
 
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.questions import accesses_in
@@ -19,9 +19,19 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.layouts.dwarf import Reading, read_layouts
 from linesmith.analyzer.layouts.leaves import flatten, leaf_at
-from linesmith.analyzer.model import AccessKind, CodeAccess, Layout, Leaf
+from linesmith.analyzer.model import (
+    CACHE_LINE_BYTES,
+    AccessKind,
+    CodeAccess,
+    Layout,
+    Leaf,
+    ObjectArea,
+    ObjectKind,
+    SlabPlace,
+)
 from linesmith.analyzer.slab.allocation import Kernel
 from linesmith.analyzer.slab.kernel import machine_of, release_of
+from linesmith.analyzer.slab.starts import slab_places
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +48,6 @@ class RealKernel:
 
     @property
     def layouts(self) -> Layouts:
-        """The records of the file."""
         return self.reading.layouts
 
     def layout(self, name: str) -> Layout:
@@ -68,7 +77,6 @@ def real_kernel(elf: Path) -> RealKernel:
 
 
 def addresses(elf: Path) -> dict[str, int]:
-    """Where the symbols of the file are."""
     told = subprocess.run(["nm", elf], check=True, capture_output=True, text=True).stdout
     rows = (line.split() for line in told.splitlines())
     return {row[2]: int(row[0], 16) for row in rows if len(row) == 3}
@@ -173,3 +181,92 @@ def _touches(row: CodeAccess, record: str, offset: int) -> bool:
     if row.type is None or row.offset is None or not row.outcome.resolved:
         return False
     return row.type.split()[-1] == record and row.offset <= offset < row.offset + max(row.width, 1)
+
+
+# Somewhere in the direct map of x86-64 (Documentation/arch/x86/x86_64/mm.rst), on a multiple of every slab's size.
+SLABS_AT = 0xFFFF_8881_0400_0000
+# Where the copies of per-CPU variables of the first CPU begin, and how far it is to the next CPU's.
+COPIES_AT = 0xFFFF_8882_3FC0_0000
+COPY_BYTES = 0x4_0000
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """``areas`` hold the objects; ``starts`` are the first bytes of the record in each slot, in order.
+
+    A scenario of ``count`` objects takes so many slots in a row, the first where its phase is the worst.
+    """
+
+    outer: str
+    place: str
+    offset: int
+    areas: tuple[ObjectArea, ...]
+    starts: tuple[int, ...]
+    count: int
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the linker chose the place, which KASLR moves."""
+        return self.areas[0].kind is ObjectKind.GLOBAL
+
+    def choices(self) -> tuple[tuple[int, ...], ...]:
+        """For each phase that a slab has, in order, the record's first bytes when the first object is in that phase."""
+        first: dict[int, int] = {}
+        for slot, start in enumerate(self.starts[: len(self.starts) - self.count + 1]):
+            first.setdefault(start % CACHE_LINE_BYTES, slot)
+        return tuple(self.starts[slot : slot + self.count] for _, slot in sorted(first.items()))
+
+
+def memory(
+    scenario: Scenario, layout: Layout, containment: Containment, kernel: Kernel, symbols: Mapping[str, int]
+) -> Memory:
+    """The memory of the scenario's objects; raises ``ScenarioError`` for a cache or variable that is not there."""
+    if scenario.objects.variable:
+        return _variable(scenario.objects, layout, symbols)
+    places = slab_places(layout, containment, kernel)
+    wanted = scenario.objects.cache
+    found = next((place for place in places if wanted in ("", place.cache.name)), None)
+    if found is None:
+        known = ", ".join(place.cache.name for place in places)
+        raise ScenarioError(f"no cache {wanted} is known to hold a {layout.title}; there are {known}")
+    return _slabs(found, scenario.objects.count)
+
+
+def _variable(objects: Objects, layout: Layout, symbols: Mapping[str, int]) -> Memory:
+    """A variable where the linker put it; of one that every CPU has, ``count`` copies."""
+    address = symbols.get(objects.variable)
+    if address is None:
+        raise ScenarioError(f"there is no variable {objects.variable}")
+    first, end = symbols.get("__per_cpu_start"), symbols.get("__per_cpu_end")
+    if first is None or end is None or not first <= address < end:
+        starts, kind = [address + objects.offset], ObjectKind.GLOBAL
+    else:
+        starts = [COPIES_AT + cpu * COPY_BYTES + address - first for cpu in range(objects.count)]
+        kind = ObjectKind.PER_CPU
+    size, types = layout.size, (layout.title,)
+    areas = tuple(
+        ObjectArea(kind, objects.variable, start, size, size, 1, types, cpu=cpu) for cpu, start in enumerate(starts)
+    )
+    return Memory(layout.name, objects.variable, 0, areas, tuple(starts), len(starts))
+
+
+def _slabs(place: SlabPlace, count: int) -> Memory:
+    geometry = place.cache.geometry
+    slabs = -(-count // geometry.objects) + 1
+    areas = tuple(
+        ObjectArea(
+            ObjectKind.SLAB,
+            place.cache.name,
+            SLABS_AT + number * geometry.slab_bytes + geometry.lead,
+            geometry.object_bytes,
+            geometry.stride,
+            geometry.objects,
+            (f"struct {place.outer}",),
+        )
+        for number in range(slabs)
+    )
+    starts = tuple(
+        area.address + number * area.stride + place.offset for area in areas for number in range(geometry.objects)
+    )
+    name = f"{place.cache.name}, {place.path}" if place.path else place.cache.name
+    return Memory(place.outer, name, place.offset, areas, starts, count)

@@ -11,9 +11,8 @@ import pytest
 from fixes.execution import Event, Source, Spot, interleaved, node_of, sources
 from fixes.judgement import steps
 from fixes.kernel import RealKernel, real_kernel
-from fixes.run import main
+from fixes.run import main, verdict
 from fixes.scenario import Answer, Role, Scenario, Touch, cases
-from fixes.table import verdict
 from fixes.trial import course, tried
 from hand_made import scalar, struct
 from hand_made import table as layouts_of

@@ -50,6 +50,11 @@ CASES: dict[str, tuple[tuple[Member, ...], tuple[SourceFact, ...], list[str]]] =
     "what lies in a block moves with it": (LETTERS, (fact(FactKind.TOGETHER, "b", "d"),), ["a", "b c d", "e"]),
     "ranges that overlap are one": (LETTERS, between("a", "c") + between("c", "d"), ["a b c d", "e"]),
     "neighbouring ranges are two": (LETTERS, between("a", "b") + between("c", "d"), ["a b", "c d", "e"]),
+    "a block takes the whole run of bit-fields that it cuts": (
+        (scalar("a"), bits("x", 3), bits("y", 4), scalar("b")),
+        (fact(FactKind.TOGETHER, "y", "b"),),
+        ["a", "x y b"],
+    ),
     "a range of absent members joins nothing": (LETTERS[:2], between("x", "y"), ["a", "b"]),
 }
 

@@ -119,18 +119,15 @@ def _one(reader: Callable[[Path], object], file: Path) -> int:
 
 
 def flipped(random: Random, content: bytearray) -> None:
-    """Some bits anywhere."""
     for _ in range(random.choice((1, 1, 2, 8, 64))):
         content[random.randrange(len(content))] ^= 1 << random.randrange(8)
 
 
 def truncated(random: Random, content: bytearray) -> None:
-    """The end is missing."""
     del content[random.randrange(len(content)) :]
 
 
 def moved(random: Random, content: bytearray) -> None:
-    """Some bytes over others."""
     length = random.choice((4, 16, 64, 256))
     source, target = random.randrange(len(content)), random.randrange(len(content))
     piece = content[source : source + length]

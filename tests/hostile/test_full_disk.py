@@ -79,7 +79,6 @@ def _database(folder: Path, units: list[str]) -> None:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 64 KiB."""
     place = tmp_path / "disk"
     place.mkdir()
     mount: list[str | Path] = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", place]
@@ -92,7 +91,6 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def fill(disk: Path) -> None:
-    """Leave no byte on it."""
     with (disk / "all the rest").open("wb", buffering=0) as file, suppress(OSError):
         while True:
             file.write(bytes(1 << 12))

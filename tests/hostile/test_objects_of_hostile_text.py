@@ -17,8 +17,7 @@ from pathlib import Path
 
 import pytest
 from c_source import compiled
-from elf.dwarf_bytes import Dwarf
-from elf.objects import dwarf_file
+from elf.objects import Dwarf, dwarf_file
 
 from linesmith.analyzer.base.errors import DebugInfoDamaged, DebugInfoMissing, ElfError
 from linesmith.analyzer.layouts.dwarf import object_reader, read_layouts, table_from_reader

@@ -148,7 +148,6 @@ USER = '#include "wheel.h"\nint size_of(const struct wheel *wheel)\n{\n\treturn 
 
 
 def program(root: Path, **sources: str) -> Path:
-    """A program of these units, each compiled by gcc."""
     tree = write_files(root, {"wheel.h": WHEEL, **{f"{name}.c": text for name, text in sources.items()}})
     units = [{"directory": str(tree), "file": f"{name}.c", "command": f"gcc -c {name}.c"} for name in sources]
     (tree / "compile_commands.json").write_text(json.dumps(units))

@@ -30,7 +30,6 @@ OUTSIDE = "struct secret { int a_word_of_a_secret; };\n"
 
 
 def program(root: Path, **files: str) -> Path:
-    """A program whose units are compiled by gcc."""
     tree = write_files(root, {"wheel.h": WHEEL, "a.c": USER, "area.c": AREA, **files})
     units = [{"directory": str(tree), "file": one, "command": f"gcc -c {one}"} for one in ("a.c", "area.c")]
     (tree / "compile_commands.json").write_text(json.dumps(units))

@@ -8,11 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 from perf_data import records
-from perf_data.event import Event, Field
-from perf_data.features import Computer
 from perf_data.hardware import Hardware, Served
-from perf_data.recording import Recording
-from perf_data.records import Mode, Moment
+from perf_data.recording import Computer, Recording
+from perf_data.records import Event, Field, Mode, Moment
 from perf_data.scenario import Drawn, Place, Task, Touch, draw
 from perf_data.uses import CONTENDED, CONTENDED_STORES, FROM_MEMORY, QUIET
 
@@ -23,7 +21,6 @@ _ORDINARY: Mapping[Served, float] = {Served.STORE_HIT: 1}
 
 
 def recording(hardware: Hardware, samples: int = 2000, seed: int = 7) -> tuple[Recording, Drawn]:
-    """The recording, and what was drawn for it."""
     computer = Computer(machine=hardware.machine, cpu=hardware.cpu)
     drawn = draw(touches(computer.cpus), samples, hardware, seed)
     head = records.kernel_map(TEXT, TEXT_BYTES)

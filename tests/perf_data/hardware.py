@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from perf_data.event import Event
+from perf_data.records import Event
 
 
 class Served(StrEnum):
@@ -49,7 +49,6 @@ _WORDS = {word: value << first for first, words in _FIELDS.items() for word, val
 
 
 def encoded(text: str) -> int:
-    """The data source that these words say."""
     found = 0
     for word in text.split():
         found |= _WORDS[word]

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from perf_data.features import Computer
-from perf_data.kernel import Kernel
+from perf_data.image import Kernel
+from perf_data.recording import Computer
 from perf_data.scenario import Place, Task, Touch
 from perf_data.uses import ATOMIC, FROM_MEMORY, QUIET, QUIET_STORES, READ, WRITE, Objects, Use, alone, contended
 

@@ -7,8 +7,8 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-from perf_data.features import Computer
-from perf_data.program import Program
+from perf_data.image import Program
+from perf_data.recording import Computer
 from perf_data.records import Mode
 from perf_data.scenario import Task, Touch
 from perf_data.uses import ATOMIC, QUIET, READ, UPDATE, Objects, Use, alone, contended
@@ -38,7 +38,6 @@ def compiled(folder: Path, optimised: str = "-O2") -> Path:
 
 
 def tasks(program: Program) -> tuple[Task, ...]:
-    """Its threads."""
     return tuple(Task(program.pid, program.pid + number, "connections") for number in range(_THREADS))
 
 

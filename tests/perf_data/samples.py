@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from perf_data.event import STACK_BYTES, Event, Field
-from perf_data.records import Kind, finished_round
+from perf_data.records import STACK_BYTES, Event, Field, Kind, finished_round
 
 # ``weight`` is the latency in cycles, ``later`` the second one of WEIGHT_STRUCT; ``chain`` counts from 1 (0: none).
 SAMPLE = np.dtype(
@@ -29,7 +28,6 @@ ROUND = 20_000  # samples between two FINISHED_ROUND
 
 
 def identifier(event: int, cpu: int | NDArray[np.uint32]) -> int | NDArray[np.uint64]:
-    """The id of an event on a CPU."""
     return (event + 1) * 4096 + (cpu if isinstance(cpu, int) else cpu.astype(np.uint64))
 
 
@@ -43,7 +41,6 @@ def stream(samples: Samples, events: Sequence[Event], chains: Sequence[Chain] = 
 
 
 def _encoded(samples: Samples, events: Sequence[Event], chains: Sequence[Chain]) -> bytes:
-    """The records of some samples, in their order."""
     depth = np.array([0, *map(len, chains)], dtype=np.uint32)[samples["chain"]]
     groups = [
         (np.flatnonzero((samples["event"] == event) & (depth == length)), event, int(length))
@@ -88,33 +85,21 @@ def _rows(samples: Samples, number: int, event: Event, depth: int, chains: Seque
     return found.view(np.uint8).reshape(len(samples), layout.itemsize)
 
 
+# The fields of a sample in the order that the kernel writes them, with their columns; D is the depth of its callchain.
+_COLUMNS = """
+    IDENTIFIER id:<u8 | IP ip:<u8 | TID pid:<u4 tid:<u4 | TIME time:<u8 | ADDR addr:<u8 | ID own_id:<u8
+    | STREAM_ID stream:<u8 | CPU cpu:<u4 reserved:<u4 | PERIOD period:<u8 | READ read_value:<u8 read_id:<u8
+    | CALLCHAIN depth:<u8 frames:(D,)<u8 | RAW raw_size:<u4 raw:S12 | BRANCH_STACK branches:<u8 branch:(6,)<u8
+    | REGS_USER user_abi:<u8 user_registers:(2,)<u8 | STACK_USER stack_size:<u8 stack:S16 stack_used:<u8
+    | WEIGHT weight:<u8 | WEIGHT_STRUCT weight:<u4 later:<u2 latest:<u2 | DATA_SRC source:<u8
+    | TRANSACTION transaction:<u8 | REGS_INTR abi:<u8 registers:(2,)<u8 | PHYS_ADDR phys:<u8 | CGROUP cgroup:<u8
+    | DATA_PAGE_SIZE page:<u8 | CODE_PAGE_SIZE code_page:<u8
+"""
+
+
 def _layout(fields: Field, depth: int) -> np.dtype[np.void]:
-    """The record of a sample with these fields, in the order that the kernel writes them."""
-    parts: list[tuple[Field, list[tuple[str, str]]]] = [
-        (Field.IDENTIFIER, [("id", "<u8")]),
-        (Field.IP, [("ip", "<u8")]),
-        (Field.TID, [("pid", "<u4"), ("tid", "<u4")]),
-        (Field.TIME, [("time", "<u8")]),
-        (Field.ADDR, [("addr", "<u8")]),
-        (Field.ID, [("own_id", "<u8")]),
-        (Field.STREAM_ID, [("stream", "<u8")]),
-        (Field.CPU, [("cpu", "<u4"), ("reserved", "<u4")]),
-        (Field.PERIOD, [("period", "<u8")]),
-        (Field.READ, [("read_value", "<u8"), ("read_id", "<u8")]),
-        (Field.CALLCHAIN, [("depth", "<u8"), ("frames", f"({depth},)<u8")]),
-        (Field.RAW, [("raw_size", "<u4"), ("raw", "S12")]),
-        (Field.BRANCH_STACK, [("branches", "<u8"), ("branch", "(6,)<u8")]),
-        (Field.REGS_USER, [("user_abi", "<u8"), ("user_registers", "(2,)<u8")]),
-        (Field.STACK_USER, [("stack_size", "<u8"), ("stack", f"S{STACK_BYTES}"), ("stack_used", "<u8")]),
-        (Field.WEIGHT, [("weight", "<u8")]),
-        (Field.WEIGHT_STRUCT, [("weight", "<u4"), ("later", "<u2"), ("latest", "<u2")]),
-        (Field.DATA_SRC, [("source", "<u8")]),
-        (Field.TRANSACTION, [("transaction", "<u8")]),
-        (Field.REGS_INTR, [("abi", "<u8"), ("registers", "(2,)<u8")]),
-        (Field.PHYS_ADDR, [("phys", "<u8")]),
-        (Field.CGROUP, [("cgroup", "<u8")]),
-        (Field.DATA_PAGE_SIZE, [("page", "<u8")]),
-        (Field.CODE_PAGE_SIZE, [("code_page", "<u8")]),
-    ]
-    wanted = [column for field, columns in parts if field in fields for column in columns]
-    return np.dtype([("kind", "<u4"), ("misc", "<u2"), ("size", "<u2"), *wanted])
+    wanted = [("kind", "<u4"), ("misc", "<u2"), ("size", "<u2")]
+    for field, *columns in (one.split() for one in _COLUMNS.replace("(D,)", f"({depth},)").split("|")):
+        if Field[field] in fields:
+            wanted += [(name, form) for name, form in (column.split(":") for column in columns)]
+    return np.dtype(wanted)

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from perf_data.features import Computer
 from perf_data.hardware import Hardware, Served
+from perf_data.recording import Computer
 from perf_data.records import Mode
 from perf_data.samples import SAMPLE, Samples
 
@@ -28,14 +28,11 @@ class Place:
     into: int = 0
 
     def plus(self, offset: int) -> Place:
-        """So many bytes further into the object."""
         return Place(self.address + offset, self.physical + offset, self.into + offset)
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A thread."""
-
     pid: int
     tid: int
     name: str
@@ -97,7 +94,6 @@ class TruthRow:
     cycles: int
 
     def as_json(self) -> dict[str, object]:
-        """With addresses in hexadecimal."""
         words = {"address": hex(self.address), "instructions": [hex(one) for one in self.instructions]}
         return asdict(self) | words
 

@@ -12,16 +12,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from perf_data import records
-from perf_data.event import EVERY_ODD_FIELD, ODD_FIELDS, Field
-from perf_data.hand_made import CYCLES, FIRST, GUESTS, LOST_RECORDS, LOST_SAMPLES, SECOND, recording, with_more
+from perf_data.hand_made import FIRST, SECOND, recording, with_more
 from perf_data.hardware import ALL, ARM, INTEL, POWER, Hardware, Served
 from perf_data.perfs import Line, each_perf, needed, shared_lines
 from perf_data.recording import Recording, write, write_pipe
-from perf_data.records import Kind, Mapping, Mode
+from perf_data.records import EVERY_ODD_FIELD, ODD_FIELDS, Field, Kind, Mapping, Mode
 from perf_data.scenario import STORES, Drawn
 from profiles.conformance import Example, breaches
 
-from linesmith.analyzer.model import CacheLine, Profile, SampleOutcome
+from linesmith.analyzer.model import CacheLine, Profile
 from linesmith.plugins.profiles.formats import PerfData
 
 each_hardware = pytest.mark.parametrize("machine", ALL.values(), ids=list(ALL))
@@ -90,20 +89,6 @@ def test_fields_that_say_nothing_of_memory_are_stepped_over(more: Field, path: P
     events = tuple(replace(one, more=more) for one in what.events)
     for line in read(path, replace(what, events=events)).lines:
         assert found(line) == expected(drawn, line.address or 0)
-
-
-def test_every_sample_ends_in_one_outcome(path: Path) -> None:
-    what, drawn = recording(INTEL)
-    sampling = read(path, with_more(what)).sampling
-    assert sampling is not None
-    outcomes = Counter(dict(sampling.outcomes))
-    shared = sum(expected(drawn, address).total() for address in (FIRST, SECOND))
-    nowhere = int((drawn.samples["addr"] == 0).sum())
-    assert outcomes[SampleOutcome.SHARED_LINE] == shared
-    assert outcomes[SampleOutcome.GUEST] == GUESTS
-    assert outcomes[SampleOutcome.NO_ADDRESS] + outcomes[SampleOutcome.NO_ACCESS] == nowhere + CYCLES
-    assert outcomes[SampleOutcome.LOST] == LOST_RECORDS + LOST_SAMPLES
-    assert sampling.samples == 2000 + CYCLES + GUESTS + LOST_RECORDS + LOST_SAMPLES
 
 
 @pytest.mark.parametrize(

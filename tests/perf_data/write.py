@@ -20,20 +20,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from perf_data import kernel_scenario, program_scenario, records
-from perf_data.event import Field
-from perf_data.features import Computer
 from perf_data.hand_made import with_more
 from perf_data.hardware import ALL, Hardware
-from perf_data.kernel import Kernel
-from perf_data.program import Program
-from perf_data.recording import Recording, write
-from perf_data.records import Mode
+from perf_data.image import Kernel, Program
+from perf_data.recording import Computer, Recording, write
+from perf_data.records import Field, Mode
 from perf_data.samples import HERE
 from perf_data.scenario import Task, TruthRow, draw, truth
 
 
 def main() -> None:
-    """What the command line asks for."""
     options = _options()
     hardware = ALL[options.hardware]
     if options.what == "program":

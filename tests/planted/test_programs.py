@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 from linesmith_command import linesmith
-from planted.exhaustive import kept, text_of
 from search.tables import Table, read_table
 
 from linesmith.tuner.run.plan_file import read_plan
@@ -130,10 +129,3 @@ def test_a_plan_names_what_its_makefile_builds(plan: Path) -> None:
     recipe = read_plan(plan).recipe
     assert recipe.products == (f"{plan.stem}.run",)
     assert (recipe.tree / f"{plan.stem}.c").is_file()
-
-
-def test_a_table_keeps_figures_of_earlier_calls_and_has_a_line_for_each_part(tmp_path: Path) -> None:
-    figures = tmp_path / "benchmark.jsonl"
-    figures.write_text('["a", 0.5]\n["b", 1.0]\n["a", 0.25]\n')
-    assert kept(figures) == {"a": [0.5, 0.25], "b": [1.0]}
-    assert text_of({"title": "t", "values": {"0,1": [0.5]}}) == '{"title": "t",\n "values": {"0,1":[0.5]}}\n'

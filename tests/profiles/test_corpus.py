@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from profiles.posted import read, values
 
-from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import CacheLine, Profile
 
 
@@ -112,9 +111,3 @@ def test_places_in_the_text_and_addresses_that_are_there_twice(corpus: Path) -> 
     (unresolved,) = collected(corpus, "026")
     assert sum(line.address == 0x7FFD81430700 for line in unresolved.lines) == 2
     assert "12 of 12 kernel rows" in unresolved.remarks[0].text
-
-
-@pytest.mark.parametrize("number", ["seed 001", "seed 002"])
-def test_mails_without_a_report_are_refused(number: str, corpus: Path) -> None:
-    with pytest.raises(ProfileError, match="is not a profile in a known format"):
-        collected(corpus, number)

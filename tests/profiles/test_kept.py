@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from linesmith_command import linesmith
 from perf_data import program_scenario
 from perf_data.hardware import INTEL
-from perf_data.program import Program
+from perf_data.image import Program
 from perf_data.recording import write
 from perf_data.write import program_recording
-from profiles.profile_values import PROFILES
+from profiles.example_files import PROFILES
 
 from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import Access, CacheLine, Conflict, CpuCounts, ObjectArea, ObjectKind, Profile, Recording
@@ -110,6 +110,11 @@ def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch:
 
 
 HEAD = b'{"linesmith-profile":1,"profile":'
+BENT = replace(PROFILE, lines=(replace(LINE, bytes=0),))
+STILL, BELOW, ENDLESS = (
+    replace(PROFILE, areas=(one,))
+    for one in (replace(INODES, stride=0), replace(INODES, address=-64), replace(INODES, count=1 << 62))
+)
 NEGATIVE, HUGE = (
     replace(PROFILE, lines=(replace(LINE, accesses=(replace(ACCESS, records=n),)),)) for n in (-5, 10**30)
 )
@@ -121,19 +126,12 @@ NEGATIVE, HUGE = (
         (encode(PROFILE)[:-40], r"is a damaged profile of linesmith .*; record it again"),
         (HEAD + b"[" * 100_000, "is a damaged profile of linesmith"),
         (b'{"linesmith-profile":9,"shape":"unheard of"}', "in version 9, but this linesmith reads version 1 "),
-        (encode(replace(PROFILE, lines=(replace(LINE, bytes=0),))),
-            "has a line that is not of 64, 128 or 256 bytes; record it again"),
-        *(
-            (
-                encode(replace(PROFILE, areas=(replace(INODES, **change),))),  # type: ignore[arg-type]
-                "has an object of no size or beyond all addresses; record it again",
-            )
-            for change in ({"stride": 0}, {"address": -64}, {"count": 1 << 62})
-        ),
+        (encode(BENT), "has a line that is not of 64, 128 or 256 bytes; record it again"),
+        *((encode(one), "has an object of no size or beyond all addresses") for one in (STILL, BELOW, ENDLESS)),
         *((encode(one), "has a count below 0 or above 64 bits; record it again") for one in (NEGATIVE, HUGE)),
     ],
     ids=lambda one: one if isinstance(one, str) else "",
-)  # fmt: skip
+)
 def test_a_damaged_document_is_refused(data: bytes, told: str, tmp_path: Path) -> None:
     (tmp_path / "storm.json").write_bytes(data)
     assert re.search(told, refused(tmp_path / "storm.json"))

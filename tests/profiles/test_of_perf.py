@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from perf_data.event import EVERY_ODD_FIELD, Field
 from perf_data.hand_made import FIRST, LOST_RECORDS, SECOND, TEXT, recording, with_more
 from perf_data.hardware import ALL, AMD, ARM, INTEL, POWER, Hardware, Served
 from perf_data.perfs import each_perf, needed, output
 from perf_data.recording import Recording, write
+from perf_data.records import EVERY_ODD_FIELD, Field
 from perf_data.samples import HERE, Chain
 from perf_data.scenario import Drawn
 from profiles.posted import read_one

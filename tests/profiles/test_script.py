@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from profiles.mangling import quoted, with_carriage_returns
+from profiles.posted import quoted, with_carriage_returns
 
 from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import Access, CallPath, Profile, SampleOutcome

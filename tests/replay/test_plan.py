@@ -17,7 +17,6 @@ from linesmith.tuner.replay.scene import Relocation, TraceScene, relocation, sce
 
 
 def reordered(layout: Layout, names: str) -> Layout:
-    """The layout with its members in the order of ``names``."""
     by_name = {member.name: member for member in layout.members}
     return lay_out(layout, tuple(by_name[name] for name in names.split()))
 
@@ -42,16 +41,12 @@ FIELDS = struct("s", bits("flags", 8), bits("state", 8), scalar("count"))
 @pytest.mark.parametrize(
     ("record", "order", "places"),
     [
-        (THREE, "c b a", [(0, 8, 16), (8, 8, 8), (16, 8, 0)]),
-        (THREE, "c a b", [(0, 16, 8), (16, 8, 0)]),
-        (HOLE, "b a c", [(0, 8, 8), (8, 8, 0), (16, 8, 16)]),
-        (FIELDS, "count flags state", [(0, 8, 8), (8, 8, 0)]),
-        (LOOSE, "big c wide", [(0, 3, 24), (3, 13, 19), (16, 32, 0)]),
+        pytest.param(THREE, "c b a", [(0, 8, 16), (8, 8, 8), (16, 8, 0)], id="a swap"),
+        pytest.param(THREE, "c a b", [(0, 16, 8), (16, 8, 0)], id="members that stay together are one piece"),
+        pytest.param(HOLE, "b a c", [(0, 8, 8), (8, 8, 0), (16, 8, 16)], id="a hole goes with the one before it"),
+        pytest.param(FIELDS, "count flags state", [(0, 8, 8), (8, 8, 0)], id="bit-fields"),
+        pytest.param(LOOSE, "big c wide", [(0, 3, 24), (3, 13, 19), (16, 32, 0)], id="all bytes of a bit-field"),
     ],
-    ids=(
-        *("a swap", "members that stay together are one piece", "a hole goes with the one before it"),
-        *("bit-fields", "all bytes of a bit-field go with it"),
-    ),
 )
 def test_where_the_bytes_of_a_record_go(record: Layout, order: str, places: list[tuple[int, int, int]]) -> None:
     assert pieces(relocation(record, table(record), {record.id: reordered(record, order)})) == places
@@ -124,24 +119,19 @@ def test_objects_of_the_same_size_stay_at_their_addresses() -> None:
     assert [(piece.old, piece.new) for piece in kind.pieces] == [(0, 8), (8, 0), (16, 16)]
 
 
+PADDED = replace(GROWN, natural_alignment=8, size=136, members=RECORD.members)
+
+
 @pytest.mark.parametrize(
     ("after", "area", "placement"),
     [
-        (GROWN, slab(), (192, 21, 4096)),
-        (GROWN, slab("kmalloc-96"), (192, 21, 4096)),
-        (replace(GROWN, size=200), slab("kmalloc-96"), (256, 16, 4096)),
-        (
-            replace(GROWN, natural_alignment=8, size=136, members=RECORD.members),
-            slab("s_cache", 104, 39),
-            (144, 28, 4096),
-        ),
-        (GROWN, slab("s_cache", 96, 85), (192, 42, 8192)),
-        (GROWN, replace(ONE, address=0x30068), (192, 1, 4096, 128)),
+        pytest.param(GROWN, slab(), (192, 21, 4096), id="a cache of its own packs the new size"),
+        pytest.param(GROWN, slab("kmalloc-96"), (192, 21, 4096), id="kmalloc has it"),
+        pytest.param(replace(GROWN, size=200), slab("kmalloc-96"), (256, 16, 4096), id="kmalloc rounds up"),
+        pytest.param(PADDED, slab("s_cache", 104, 39), (144, 28, 4096), id="what the cache adds stays"),
+        pytest.param(GROWN, slab("s_cache", 96, 85), (192, 42, 8192), id="slabs of several pages stay as large"),
+        pytest.param(GROWN, replace(ONE, address=0x30068), (192, 1, 4096, 128), id="a variable keeps its phase"),
     ],
-    ids=(
-        *("a cache of its own packs the new size", "kmalloc has it", "kmalloc rounds up to its own sizes"),
-        *("what the cache adds stays", "slabs of several pages stay as large", "a variable keeps its phase as it can"),
-    ),
 )
 def test_where_larger_objects_go(after: Layout, area: ObjectArea, placement: tuple[int, ...]) -> None:
     found = plan_of(after, area).placement

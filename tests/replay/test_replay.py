@@ -1,23 +1,41 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Plans replayed on traces written by hand, and the interval of a change from windows of one trace."""
+"""Plans replayed on traces by hand, the interval of a change, changes of several moves, and shards of a lock."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hand_made import held, scalar, struct, table
+from access.hand_written import LAYOUTS, Code, raw
+from hand_made import finding, held, hot, meeting, scalar, struct, table
 from proposals_by_hand import moved
 from replay.traces import Step, turns, write_trace
 
+from linesmith.analyzer.access.access_map import AccessMap
+from linesmith.analyzer.access.store import build
 from linesmith.analyzer.base.errors import TraceError
 from linesmith.analyzer.layouts.placement import lay_out
-from linesmith.analyzer.model import Interval, Layout, Misses, ObjectArea, ObjectKind
-from linesmith.tuner.replay.plan import ReplayPlan, ShardBy, Sharding, aligned, in_all_phases, plan_for, unchanged
+from linesmith.analyzer.model import (
+    Gain,
+    Interval,
+    Layout,
+    Misses,
+    ObjectArea,
+    ObjectKind,
+    Profile,
+    StructuralAdvice,
+    StructureKind,
+)
+from linesmith.tuner.propose.candidates import after
+from linesmith.tuner.propose.subject import ContendedRecord, subject
+from linesmith.tuner.replay.climb import climbed
+from linesmith.tuner.replay.plan import ReplayPlan, in_all_phases, plan_for, unchanged
 from linesmith.tuner.replay.replayer import Replay, change_interval, open_trace
 from linesmith.tuner.replay.runs import RecordRuns
 from linesmith.tuner.replay.scene import TraceScene, scene
+from linesmith.tuner.structure.advise import AdvisedFinding, with_gains
 
 KERNEL = 0xFFFF888000000000
 ROUNDS = 100
@@ -52,9 +70,6 @@ class Trace:
 
     def misses(self, plan: ReplayPlan | None = None, line_bytes: int = 64) -> Misses:
         return self.replay.run(0, plan or self.now, line_bytes).misses
-
-    def sharded(self, sharding: Sharding) -> Misses:
-        return self.misses(ReplayPlan(self.now.kinds, sharding))
 
 
 def contended(stored: int, loaded: int) -> list[Step]:
@@ -93,13 +108,6 @@ def test_misses_across_nodes_are_remote_and_cost_more(tmp_path: Path) -> None:
     assert far.cycles() > near.cycles()
 
 
-def test_neighbours_in_a_slab_part_when_objects_begin_on_lines(tmp_path: Path) -> None:
-    small = struct("small", scalar("head"), scalar("rest", 80, dimensions=(10,)), scalar("tail"))
-    trace = Trace(tmp_path, contended(88, 96), objects(small, 42, 96), record=small)
-    assert trace.misses().hitm_local == ROUNDS
-    assert trace.misses(aligned(trace.here, 128)).total == 0
-
-
 def test_a_phase_met_by_chance_is_followed_by_all_others(tmp_path: Path) -> None:
     """The first object begins with a line, where its members at 48 and 64 are apart; 32 bytes on they meet."""
     record = struct("record", *(scalar(f"w{number}") for number in range(20)))
@@ -108,21 +116,6 @@ def test_a_phase_met_by_chance_is_followed_by_all_others(tmp_path: Path) -> None
     assert [run.misses.hitm_local for run in runs] == [0, ROUNDS]
     judge = RecordRuns([(trace.replay, 0)], table(record), None, 0)
     assert (judge.phases, judge.now.total) == (2, sum(run.misses.total for run in runs) / 2)
-
-
-def test_a_lock_for_each_cpu_ends_its_contention(tmp_path: Path) -> None:
-    steps = [step for cpu in range(4) for step in (Step(cpu, "A", KERNEL), Step(cpu, "S", KERNEL + 8))]
-    trace = Trace(tmp_path, turns(steps, ROUNDS), nodes=(0, 0, 1, 1))
-    assert trace.sharded(Sharding(("lock", "tree"), 4)).total == 0
-    by_node = trace.sharded(Sharding(("lock", "tree"), 2, ShardBy.NODE))
-    assert (by_node.taken_remote, by_node.taken_local) == (0, 4 * ROUNDS - 2)
-
-
-def test_functions_that_walk_all_shards_are_told_by_their_code(tmp_path: Path) -> None:
-    steps = [Step(0, "S", KERNEL, code=0x1000), Step(1, "L", KERNEL, code=0x2000)]
-    trace = Trace(tmp_path, turns(steps, ROUNDS))
-    assert trace.sharded(Sharding(("lock",), 2)).total == 0
-    assert trace.sharded(Sharding(("lock",), 2, everywhere=(range(0x2000, 0x2010),))).hitm_local == ROUNDS
 
 
 def test_what_is_missing_of_a_trace_is_told(tmp_path: Path) -> None:
@@ -152,3 +145,119 @@ def test_the_interval_of_a_change_is_as_wide_as_windows_differ() -> None:
     assert change_interval(((0, 0),), ((0, 0),)) == Interval(0.0, 0.0)
     runs = change_interval((steady, steady), (steady, (0.0,) * 20))
     assert (runs.low, runs.high) == (-1.0, 0.0), "either run may have been the real one"
+
+
+AT = 0xFFFF888000000000
+# One CPU stores to ``sent`` and ``got``, the other loads the two members between them.
+QUEUE = struct(
+    "queue",
+    *(scalar(name) for name in ("sent", "limit", "got", "table")),
+    *(scalar(f"cold{number}") for number in range(12)),
+    align=64,
+)
+
+
+def recorded(folder: Path, steps: list[Step], record: Layout = QUEUE) -> tuple[ContendedRecord, RecordRuns]:
+    """The record of a profile that shows one of the pairs, and the run that has all of them."""
+    area = ObjectArea(ObjectKind.SLAB, "queue_cache", AT, record.size, record.size, 32, (record.name,))
+    replay = open_trace(write_trace(folder / "trace", steps, (0, 0)), [scene(record, [area], table(record))])
+    runs = RecordRuns([(replay, 0)], table(record), None, replay.traced[64].total)
+    return subject(meeting(record, "sent", "limit"), table(record)), runs
+
+
+def test_a_change_of_several_moves_is_found_step_by_step(tmp_path: Path) -> None:
+    steps = [Step(0, "S", AT), Step(1, "L", AT + 8), Step(0, "S", AT + 16), Step(1, "L", AT + 24)]
+    target, runs = recorded(tmp_path, turns(steps, 100))
+    found = climbed(target, runs, QUEUE)
+    left = [runs.sketch({QUEUE.id: after(target, option, QUEUE)}).total for option in found]
+    assert len(left) == 2
+    assert runs.now.total > left[0] > left[1] == 0
+
+
+def test_nothing_is_searched_where_every_miss_is_of_one_member(tmp_path: Path) -> None:
+    target, runs = recorded(tmp_path, turns([Step(0, "A", AT), Step(1, "A", AT)], 100))
+    assert climbed(target, runs, QUEUE) == ()
+
+
+GUARDED = struct("mapping", scalar("host"), scalar("lock"), scalar("tree"), scalar("rest", 40))
+START = 0xFFFF888000100000
+AREA = ObjectArea(ObjectKind.GLOBAL, "files", START, 64, 64, 1, ("mapping",))
+LOCK, TREE = START + 8, START + 16
+SHARD = StructuralAdvice(StructureKind.SHARD, "mapping", ("lock", "tree"), "shard lock", before=(GUARDED,))
+SHARDED = AdvisedFinding(finding(GUARDED, [hot("lock", 8, 8, 100, 100)]), (SHARD,))
+
+
+def replayed(
+    folder: Path,
+    taken: Sequence[Step],
+    nodes: tuple[int, ...],
+    advised: AdvisedFinding = SHARDED,
+    area: ObjectArea = AREA,
+    layouts: Sequence[Layout] = (GUARDED,),
+    accesses: AccessMap | None = None,
+) -> StructuralAdvice:
+    """The advice with what a replay of the steps, 100 times over, says of it."""
+    trace = write_trace(folder / "trace", turns(taken, 100), nodes)
+    profile = Profile("c2c.txt", "", "hitm", (), areas=(area,))
+    (told,) = with_gains([advised], profile, table(*layouts), trace, accesses)
+    return told.advice[0]
+
+
+def gains(folder: Path, nodes: tuple[int, ...], *others: Step, accesses: AccessMap | None = None) -> tuple[Gain, ...]:
+    """What the replay says where every CPU takes the lock in turn, changes the tree, and does ``others``."""
+    taken = [step for cpu in range(len(nodes)) for step in (Step(cpu, "A", LOCK), Step(cpu, "S", TREE))]
+    return replayed(folder, [*taken, *others], nodes, accesses=accesses).gains
+
+
+@pytest.mark.parametrize(
+    ("nodes", "by", "after"),
+    [((0, 0, 1, 1, 2, 2, 3, 3), "node", {1: 799, 2: 798, 4: 796}), ((0, 0, 0), "cpu", {1: 299, 2: 199, 3: 0})],
+)
+def test_as_many_copies_as_nodes_or_on_one_node_as_cpus(
+    tmp_path: Path, nodes: tuple[int, ...], by: str, after: dict[int, int]
+) -> None:
+    found = gains(tmp_path, nodes)
+    assert {one.ways: one.after for one in found} == after
+    assert {(one.by, one.before) for one in found} == {(by, 100 * len(nodes) - 1)}
+
+
+def test_what_a_line_of_its_own_saves_is_told_apart_from_what_copies_save(tmp_path: Path) -> None:
+    alone, copies = gains(tmp_path, (0, 1), Step(0, "L", START), Step(1, "L", START))
+    assert alone.basis == "a line of its own; as placed"
+    assert (alone.before, alone.after, copies.after) == (299, 200, 1)
+    assert copies.low <= (copies.after - copies.before) / copies.before <= copies.high
+
+
+def test_who_takes_the_lock_for_reading_goes_through_every_copy(tmp_path: Path) -> None:
+    code = build(raw((), (Code("down_write", 0x1000, 0x1010), Code("down_read.isra.0", 0x2000, 0x2010))), LAYOUTS)
+    *_, best, walking = gains(tmp_path, (0, 1), Step(0, "A", LOCK, code=0x2004), accesses=code)
+    assert (best.ways, best.after, best.basis) == (2, 0, "one copy for each access; as placed")
+    assert (walking.ways, walking.basis) == (2, "who only reads takes every copy; as placed")
+    assert walking.after > 0
+
+
+def test_a_trace_without_these_objects_is_said(tmp_path: Path) -> None:
+    told = replayed(tmp_path, [Step(0, "S", 0x800000), Step(1, "L", 0x800000)], (0, 1))
+    assert told.gains == ()
+    assert told.notes[0].startswith("Not replayed: the trace has no access to any of the 1 objects")
+
+
+def test_objects_to_be_pulled_in_are_replayed_each_on_a_line_of_its_own(tmp_path: Path) -> None:
+    lock, area = struct("lock", scalar("word", 40)), struct("area", scalar("lock"))
+    slab = ObjectArea(ObjectKind.SLAB, "lock", START, 40, 40, 100, ("lock",))
+    pull_in = StructuralAdvice(StructureKind.PULL_IN, "area", ("lock",), "pull lock in", before=(area, lock))
+    advised = AdvisedFinding(finding(lock, [hot("word", 0, 8, 100, 100)]), (pull_in,))
+    taken = [Step(0, "A", START), Step(1, "A", START + 40)]
+    (gain,) = replayed(tmp_path, taken, (0, 0), advised, slab, (lock, area)).gains
+    assert (gain.by, gain.after, gain.basis) == ("line", 0, "each on lines of its own; mean of phases")
+    assert gain.before > 0
+
+
+def test_a_lock_in_an_anonymous_struct_is_found(tmp_path: Path) -> None:
+    inner = struct("", scalar("lock"), scalar("users"))
+    outer = struct("mm", scalar("count"), held("", inner))
+    shard = StructuralAdvice(StructureKind.SHARD, "mm", ("lock",), "shard lock", before=(outer,))
+    advised = AdvisedFinding(finding(outer, [hot("lock", 8, 8, 100, 100)]), (shard,))
+    area = ObjectArea(ObjectKind.GLOBAL, "init_mm", START, 24, 24, 1, ("mm",))
+    found = replayed(tmp_path, [Step(0, "A", LOCK), Step(1, "A", LOCK)], (0, 1), advised, area, (outer, inner)).gains
+    assert [(one.ways, one.after) for one in found] == [(1, 199), (2, 0)]

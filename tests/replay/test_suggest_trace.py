@@ -93,24 +93,17 @@ def test_a_candidate_that_the_replay_finds_useless_is_told(example: Path, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("steps", "dropped", "profile", "sentence"),
+    ("steps", "dropped", "sentence"),
     [
-        (
-            *(ELSEWHERE, 0, "profile.json"),
-            "the trace has no access to any of the 1 objects that are or hold a struct",
-        ),
-        (
-            *(CONFLICT, 50, "profile.json"),
-            "but the trace was full before the end: the last 20.0% of its accesses are missing",
-        ),
+        (ELSEWHERE, 0, "the trace has no access to any of the 1 objects that are or hold a struct"),
+        (CONFLICT, 50, "but the trace was full before the end: the last 20.0% of its accesses are missing"),
     ],
     ids=("no such objects", "full"),
 )
 def test_what_a_trace_cannot_tell_is_said(
-    example: Path, tmp_path: Path, steps: list[Step], dropped: int, profile: str, sentence: str
+    example: Path, tmp_path: Path, steps: list[Step], dropped: int, sentence: str
 ) -> None:
-    said = text_of(example, *trace(tmp_path, steps, dropped=dropped), "--full", profile=profile)
-    assert sentence in " ".join(said.split())
+    assert sentence in " ".join(text_of(example, *trace(tmp_path, steps, dropped=dropped), "--full").split())
 
 
 def test_an_object_that_only_the_code_identifies_is_replayed_like_one_that_the_profile_knows(
@@ -159,18 +152,12 @@ def test_another_trace_is_left_alone_and_refused_where_it_is_named(example: Path
     place.write_bytes(place.read_bytes()[:-8])
     if kind == "foreign":
         write_trace(place, CONFLICT + ELSEWHERE, (0, 0))
+    why = f"{place} is not the trace of {recording}: it belongs to another recording, or"
     replayed, said = replays(example, recording)
-    assert (replayed, said.count("\n")) == (False, 1)
-    assert (
-        f"the trace is not replayed: {place} is not the trace of {recording}: it belongs to another recording, or "
-        in said
-    )
+    assert (replayed, said.count("\n"), f"the trace is not replayed: {why}" in said) == (False, 1, True)
     done = linesmith("suggest", example / "bench", recording, "--trace", place)
     assert (done.returncode, done.stdout) == (2, "")
-    assert (
-        f"{place} is not the trace of {recording}: it belongs to another recording, or is damaged; name the right"
-        in done.stderr
-    )
+    assert f"{why} is damaged; name the right" in done.stderr
 
 
 def test_a_profile_that_knows_no_trace_takes_none_unless_it_is_named(example: Path, recording: Path) -> None:
@@ -205,15 +192,14 @@ def test_a_lock_in_copies_is_replayed_as_the_best_case(example: Path, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("copies", "sentence"),
     [
-        ("--shard guard", "--shard needs --type and a trace"),
-        ("--type session_index --shard gaurd", "struct session_index has no member gaurd; did you mean guard?"),
-        ("--type session_index --shard ,", "--shard names no member; give the lock and the members that it protects"),
-        ("--type session_index --shard guard", "are on one node and would use one copy; use --by cpu"),
+        ("gaurd", "struct session_index has no member gaurd; did you mean guard?"),
+        (",", "--shard names no member; give the lock and the members that it protects"),
+        ("guard", "are on one node and would use one copy; use --by cpu"),
     ],
 )
-def test_copies_of_what_is_not_there_are_refused(example: Path, tmp_path: Path, words: str, sentence: str) -> None:
-    done = suggest(example, *trace(tmp_path, CONFLICT), *words.split())
+def test_copies_of_what_is_not_there_are_refused(example: Path, tmp_path: Path, copies: str, sentence: str) -> None:
+    done = suggest(example, *trace(tmp_path, CONFLICT), "--type", "session_index", "--shard", copies)
     assert (done.returncode, done.stdout) == (2, "")
     assert sentence in done.stderr

@@ -13,8 +13,7 @@ from drgn.helpers.linux.slab import for_each_slab_cache, slab_object_info
 from keeping import Keeper
 from kernel_index import index_of
 from snapshots.conftest import Guest
-from snapshots.kernel_lists import listed
-from snapshots.places import area_at, in_slabs, in_the_image, signals, start_at
+from snapshots.places import area_at, in_slabs, in_the_image, listed, signals, start_at
 
 from linesmith.analyzer.base.errors import DebugInfoMissing
 from linesmith.analyzer.layouts.dwarf import read_layouts

@@ -9,7 +9,7 @@ import pytest
 from hand_made import bits, flexible, held, meeting, scalar, struct, table, union
 
 from linesmith.analyzer.base.errors import NothingToSuggest
-from linesmith.analyzer.layouts.placement import atoms, visible_places
+from linesmith.analyzer.layouts.placement import atoms
 from linesmith.analyzer.layouts.single_moves import unmovable
 from linesmith.analyzer.model import FactKind, Layout, Member, MemberCategory, SlabMachine, SourceFact, SourceFacts
 from linesmith.analyzer.slab.allocation import Kernel, cache_of
@@ -29,38 +29,9 @@ def marker(name: str) -> Member:
     return replace(scalar(name, 1), size=0, dimensions=(0,))
 
 
-BEGIN, END, GROUP_PAD = (marker(f"__cacheline_group_{one}__rx") for one in ("begin", "end", "pad"))
-
-
 def limits(layout: Layout, *inner: Layout) -> Freedom:
     layouts = table(layout, *inner)
     return freedom(layout, atoms(layout, layouts), layouts)
-
-
-@pytest.mark.parametrize(
-    ("members", "moving"),
-    [
-        ((A, B, C), "a|b|c"),
-        ((A, bits("x", 3), bits("y", 4), B, bits("z", 1)), "a|x y|b|z"),
-        ((A, BEGIN, B, C, END, D), f"a|{BEGIN.name} b c {END.name}|d"),
-        ((BEGIN, A, END, GROUP_PAD, B), f"{BEGIN.name} a {END.name} {GROUP_PAD.name}|b"),
-    ],
-    ids=("members", "runs of bit-fields", "a cacheline group", "the pad of an aligned group belongs to it"),
-)
-def test_what_moves_as_one(members: tuple[Member, ...], moving: str) -> None:
-    layout = struct("s", *members)
-    found = (" ".join(member.name for member in atom.members) for atom in atoms(layout, table(layout)))
-    assert "|".join(found) == moving
-
-
-def test_names_inside_anonymous_records_have_places_in_the_outer_member() -> None:
-    pair = struct("", A, B)
-    either = union("", held("", pair), scalar("whole", 16))
-    layout = struct("s", C, held("", either))
-    layouts = table(layout, either, pair)
-    places = {name: (one.member, one.start, one.size) for name, one in visible_places(layout, layouts).items()}
-    assert places == {"c": (0, 0, 8), "a": (1, 0, 8), "b": (1, 8, 8), "whole": (1, 0, 16)}
-    assert [atom.name for atom in atoms(layout, layouts)] == ["c", "a"], "the first name inside stands for it"
 
 
 def test_two_runs_of_bit_fields_do_not_come_side_by_side() -> None:
@@ -215,33 +186,23 @@ PORT = typed("port", "__be16", 2)
 UAPI = "include/uapi/linux/stat.h declares it, so programs rely on its offsets"
 
 
+SHUFFLED = struct("s", replace(A, line=9), replace(B, line=8))
+HEADER = struct("header", PORT, scalar("kind", 1), held("to", ADDRESS))
+
+
 @pytest.mark.parametrize(
     ("layout", "reason"),
     [
-        (declared("include/uapi/linux/stat.h"), UAPI),
-        (declared("/usr/include/stdio.h"), "/usr/include/stdio.h declares it, which other programs share"),
-        (declared("./arch/x86/include/asm/ptrace.h", "pt_regs"), "entry code or the CPU knows its offsets"),
-        (
-            struct("s", replace(A, line=9), replace(B, line=8)),
-            "its members are not in the order of their declarations: a compiler plugin has shuffled them",
-        ),
-        (struct("header", PORT, scalar("kind", 1), held("to", ADDRESS)), "byte order"),
-        (struct("header", PORT, scalar("count", 4)), None),
-        (struct("header", PORT, POINTER), None),
-        (struct("s", scalar("a", 1), scalar("b", 1)), None),
-        (struct("page", A, B), None),
+        pytest.param(declared("include/uapi/linux/stat.h"), UAPI, id="programs"),
+        pytest.param(declared("/usr/include/stdio.h"), "/usr/include/stdio.h declares it, which other programs share"),
+        pytest.param(declared("./arch/x86/include/asm/ptrace.h", "pt_regs"), "entry code or the CPU knows its offsets"),
+        pytest.param(SHUFFLED, "its members are not in the order of their declarations: a compiler plugin"),
+        pytest.param(HEADER, "byte order", id="network"),
+        pytest.param(struct("header", PORT, scalar("count", 4)), None, id="mixed"),
+        pytest.param(struct("header", PORT, POINTER), None, id="queued"),
+        pytest.param(struct("s", scalar("a", 1), scalar("b", 1)), None, id="bytes"),
+        pytest.param(struct("page", A, B), None, id="no kernel's page"),
     ],
-    ids=(
-        "programs",
-        "system header",
-        "entry code",
-        "shuffled",
-        "network",
-        "mixed",
-        "queued",
-        "bytes",
-        "no kernel's page",
-    ),
 )
 def test_a_record_whose_offsets_others_know_is_not_rearranged(layout: Layout, reason: str | None) -> None:
     found = unmovable(layout, table(layout, ADDRESS))

@@ -96,20 +96,6 @@ def test_an_order_is_refused_by_what_the_source_tells(
     assert (None if found is None else str(found)) == refusal
 
 
-@pytest.mark.parametrize(
-    ("members", "facts", "moving"),
-    [
-        ((A, B, C, D), (fact(FactKind.RANGE, "b", "c"),), "a|b c|d"),
-        ((A, B, C, D), (fact(FactKind.RANGE, "a", "b"), fact(FactKind.RANGE, "b", "c")), "a b c|d"),
-        ((A, bits("x", 3), bits("y", 4), B), (fact(FactKind.TOGETHER, "y", "b"),), "a|x y b"),
-    ],
-    ids=("a range", "ranges that overlap", "a block takes the whole run of bit-fields that it cuts"),
-)
-def test_members_that_move_as_one(members: tuple[Member, ...], facts: tuple[SourceFact, ...], moving: str) -> None:
-    pieces = parts(struct("s", *members), *facts)
-    assert "|".join(" ".join(member.name for member in atom.members) for atom in pieces) == moving
-
-
 def test_limits_of_a_record() -> None:
     either = union("", A, B)
     layout = struct("s", C, held("", either), D)

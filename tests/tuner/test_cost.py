@@ -1,24 +1,40 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a layout is predicted to cost: where members meet over the phases, and how much each is read."""
+"""What a layout is predicted to cost: where members meet, how much each is read, and in which phases objects begin:
+by slab place, recomputed for another size, at every alignment, or as a variable.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
-from hand_made import finding, held, hot, meeting, scalar, struct, table
+from hand_made import finding, held, hot, meeting, offsets, scalar, struct, table
 
+from linesmith.analyzer.attribution.identify import with_found_caches
 from linesmith.analyzer.base.errors import NothingToSuggest
+from linesmith.analyzer.layouts.collection import LayoutTable
+from linesmith.analyzer.layouts.gaps import ObjectStarts
 from linesmith.analyzer.model import (
+    CACHE_LINE_BYTES,
     AccessCounts,
     ConflictPair,
     Finding,
     FunctionCounts,
     Layout,
     MemberAccesses,
+    ObjectArea,
+    ObjectKind,
+    Profile,
+    SlabBasis,
+    SlabMachine,
     TypeAccesses,
+    VariableRow,
 )
+from linesmith.analyzer.slab.allocation import Kernel
+from linesmith.tuner.constraints.facts import Premises
 from linesmith.tuner.cost.meetings import cost, interest
+from linesmith.tuner.cost.phases import PhaseMixes, memory
+from linesmith.tuner.propose.candidates import propose
 from linesmith.tuner.propose.subject import ContendedRecord, subject
 
 
@@ -69,13 +85,6 @@ def test_what_is_hot_and_by_how_much() -> None:
     assert {spot.name for spot in found.heat.spots} == {"reader", "writer"}
 
 
-def test_members_hot_on_another_line_are_possible_contacts() -> None:
-    layout = members(reader=8, writer=8, cold=120, other=8)
-    found = target(layout, None, finding(layout, [hot("other", 136, 8, reads=7)]))
-    possible = [contact for contact in found.heat.contacts if not contact.sampled]
-    assert [(one.first.name, one.second.name, one.writer) for one in possible] == [("writer", "other", "writer")]
-
-
 def test_damaged_debug_information_in_which_a_struct_holds_itself_is_refused() -> None:
     inner = struct("", scalar("x"), scalar("y"))
     endless = replace(inner, members=(*inner.members, replace(held("", inner), offset=16)))
@@ -99,3 +108,128 @@ def test_many_readers_in_the_code_are_taken_for_many_reads() -> None:
     code = TypeAccesses(APART.id, AccessCounts(), 1, (many, few))
     assert interest(APART, (0, 8, 64), code) == (1.0, 0.0, 0.5)
     assert interest(APART, (0, 8, 64), None) == pytest.approx((1 / 3, 2 / 9, 1 / 9))
+
+
+KERNEL = Kernel(SlabMachine(cpus=8, release=(6, 1)))
+# A record that lies in inodes, as address_space does.
+MAPPING = struct("address_space", scalar("tree", 16), scalar("lock"), scalar("rest", 104))
+
+
+def in_inodes(front: int) -> LayoutTable:
+    """The mapping behind ``front`` bytes of an ext4 inode, whose cache asks for no alignment."""
+    inode = struct("ext4_inode_info", scalar("own", front), held("i_data", MAPPING), scalar("tail", 16))
+    return table(MAPPING, inode)
+
+
+def test_the_slabs_of_the_objects_around_a_record_decide_its_phases() -> None:
+    mixes = PhaseMixes(MAPPING, in_inodes(front=64), KERNEL)
+    place, elsewhere = mixes.of(granule=8).at(64)
+    # 208 bytes and a word for the free pointer: 216 apart, 37 objects on two pages.
+    assert (place.place, place.basis, elsewhere.place) == ("ext4_inode_cache, i_data", SlabBasis.COMPUTED, "")
+    objects = [(phase, round(share * 37)) for phase, share in place.phases]
+    assert objects == [(0, 5), (8, 5), (16, 4), (24, 5), (32, 5), (40, 4), (48, 5), (56, 4)]
+    # Grown to 248 bytes and a word for the free pointer: 256 apart.
+    assert mixes.of(granule=8, growth=40).at(64)[0].phases == ((0, 1.0),)
+    (slab,) = PhaseMixes(MAPPING, in_inodes(front=72), KERNEL).slabs(granule=64, growth=0)
+    assert (slab.offset, slab.cache.geometry.object_bytes) == (128, 320)
+
+
+def test_a_record_with_a_cache_of_its_own_is_nowhere_else_one_from_kmalloc_may_be() -> None:
+    own, thing = (struct(name, scalar("start"), scalar("rest", 184)) for name in ("vm_area_struct", "thing"))
+    (place,) = PhaseMixes(own, table(own), KERNEL).of(granule=8).at(64)
+    assert (place.place, place.phases) == ("vm_area_struct", ((0, 1.0),))
+    assumed = PhaseMixes(thing, table(thing), KERNEL).of(granule=8).at(64)
+    assert [one.place for one in assumed] == ["kmalloc-192", ""]
+
+
+def test_objects_that_were_found_in_a_cache_are_nowhere_else() -> None:
+    """Recorded in kmalloc-cg-192; grown it is the next cache of that kind, aligned one of the same name."""
+    thing = struct("thing", scalar("start"), scalar("rest", 152))
+    layouts = table(thing, struct("vm_area_struct", held("thing", thing)))
+    area = ObjectArea(ObjectKind.SLAB, "kmalloc-cg-192", 0, 192, 192, 21, ("thing",))
+    profile = Profile("recorded", "", "hitm", (), areas=(area,))
+    found = PhaseMixes(thing, layouts, with_found_caches(KERNEL, profile, layouts))
+    assert [(one.place, one.phases) for one in found.of(8).at(64)] == [("kmalloc-cg-192", ((0, 1.0),))]
+    assert found.starts(8) == ObjectStarts(64)
+    (use,) = memory(found, 8, growth=40)
+    assert (use.cache, use.stride, use.basis) == ("kmalloc-cg-256", 256, SlabBasis.CHOSEN)
+
+
+def test_the_predicted_cost_follows_the_slabs_when_the_record_grows() -> None:
+    layout = struct("vm_area_struct", scalar("reader"), scalar("gap", 40), scalar("writer"), scalar("rest", 96))
+    target = subject(meeting(layout, "writer", "reader"), table(layout), premises=Premises(kernel=KERNEL))
+    # 152 bytes apart all eight phases occur, 192 apart only one, in which the two lie on one line.
+    now, grown = (cost(target.heat, target.starts, granule=8, growth=growth) for growth in (0, 40))
+    assert (now.here, round(now.anywhere, 1), grown.here, grown.anywhere) == (100, 26.9, 100, 100)
+
+
+PAIR = struct("s", scalar("reader"), scalar("gap", 24), scalar("writer"), scalar("rest", 88))
+
+
+def of_lines(*lines: Finding) -> ContendedRecord:
+    return subject(lines[0], table(PAIR), lines[1:])
+
+
+def test_the_phases_of_all_lines_of_a_record_are_the_profiles() -> None:
+    seen = ((0, 300), (16, 100))
+    target = of_lines(*(meeting(PAIR, "writer", "reader", phase=phase, samples=samples) for phase, samples in seen))
+    assert (target.heat.seen, target.heat.phase) == (((0, 0.75), (16, 0.25)), None)
+    assert [one.weight for one in target.heat.sampled] == [400]
+    assert cost(target.heat, [0, 8, 56, 64], granule=8).here == pytest.approx(300)
+
+
+def test_a_contact_seen_in_some_phases_costs_more_in_all_of_them() -> None:
+    here, apart = (meeting(PAIR, "writer", "reader", phase=phase) for phase in (0, 40))
+    target = of_lines(here, replace(apart, rank=1, triage=replace(apart.triage, pairs=())))
+    assert [(one.sampled, one.weight) for one in target.heat.contacts] == [(True, 200)]
+    assert cost(target.heat, target.starts, granule=8).here == 100
+
+
+def test_who_uses_a_record_without_waiting_counts_as_well() -> None:
+    layout = struct("s", scalar("reader"), scalar("writer"), scalar("gap", 112), scalar("quiet"))
+    quiet = finding(layout, [hot("quiet", 128, 8, reads=40)], rank=7)
+    target = subject(meeting(layout, "writer", "reader"), table(layout), premises=Premises(beside=(quiet,)))
+    assert [(one.second.name, one.sampled) for one in target.heat.contacts] == [("writer", True), ("quiet", False)]
+
+
+LINE = 0x1000
+
+
+def counters(cold: int = 6) -> Layout:
+    """Members of eight bytes, of which the second is written."""
+    return struct("counters", scalar("reader"), scalar("writer"), *(scalar(f"cold{n}") for n in range(cold)))
+
+
+def mixes(layout: Layout, *rows: VariableRow) -> PhaseMixes:
+    """The phases of a record that only these variables are."""
+    return PhaseMixes(layout, table(layout), None, rows=rows)
+
+
+def test_a_variable_has_one_phase_and_what_decides_between_equals_is_what_is_best_elsewhere() -> None:
+    layout, row = counters(), VariableRow("totals", LINE + 32, 64)
+    line = meeting(layout, "writer", "reader")
+    objects = tuple(replace(one, start=32, phase=32, row=row) for one in line.objects)
+    members = tuple(replace(one, offset=one.offset + 32) for one in line.members)
+    found = propose(replace(line, objects=objects, members=members), table(layout))[0]
+    assert (found.granules, found.firsts) == ((128, 128), (32, 32))
+    assert [(one.line_bytes, one.before, one.after) for one in found.residuals] == [(64, 1, 0), (128, 1, 1)]
+    places = [(one.place, one.phases) for one in found.proofs if one.line_bytes == CACHE_LINE_BYTES]
+    assert places == [("totals", 1), ("", 8)]
+    assert offsets(found.after)["writer"] - offsets(found.after)["reader"] == 56
+
+
+def test_elements_of_an_array_have_the_phases_of_their_stride() -> None:
+    found = mixes(counters(cold=1), VariableRow("row", LINE + 8, 24, 4))
+    assert found.of(8).phases() == ((8, 0.25), (16, 0.25), (32, 0.25), (56, 0.25))
+    assert found.starts(8) == ObjectStarts(8, 0)
+    assert found.starts(64) == ObjectStarts(64, 0), "each on lines of its own"
+    assert found.of(8, growth=8).phases() == ((8, 0.5), (40, 0.5)), "elements of 32 bytes"
+
+
+def test_variables_count_the_same_and_where_their_places_are_no_series_every_start_is_told() -> None:
+    """At 0 and 32 of 128 bytes a pair may meet in each of them, and in 3 of 4 multiples of 32 only."""
+    apart = mixes(counters(), VariableRow("one", LINE, 64), VariableRow("other", LINE + 32, 64))
+    assert apart.of(8).phases() == ((0, 0.5), (32, 0.5))
+    assert (apart.starts(8), apart.firsts((8, 8), 0)) == (ObjectStarts(8), None)
+    series = mixes(counters(), VariableRow("row", LINE, 32, 4))
+    assert (series.starts(8), series.firsts((8, 64), 0)) == (ObjectStarts(32, 0), (0, 0))

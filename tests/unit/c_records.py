@@ -47,7 +47,6 @@ class Bench:
     producer: Producer
 
     def object(self, text: str, *flags: str, suffix: str = ".c") -> Path:
-        """A relocatable object of ``text``."""
         return self.build(text, "-c", *flags, suffix=suffix)
 
     def build(self, text: str, *flags: str, suffix: str = ".c", name: str = "unit") -> Path:
@@ -57,30 +56,25 @@ class Bench:
         return self.producer.compile(source, self.directory / f"{name}.o", *flags)
 
     def read(self, text: str, *flags: str, suffix: str = ".c") -> LayoutTable:
-        """The records of ``text`` compiled to an object."""
         return records(self.object(text, *flags, suffix=suffix))
 
 
 def records(path: Path, debug_directories: Sequence[str] = ()) -> LayoutTable:
-    """Every record in the DWARF of ``path``."""
     table = _native.read_dwarf(str(path), 2, debug_directories)
     return LayoutTable(msgspec.json.decode(document, type=Layout) for document in table.all_json())
 
 
 def only(layouts: LayoutTable, name: str) -> Layout:
-    """The one layout of that name."""
     (layout,) = layouts.variants(name)
     return layout
 
 
 def member(layout: Layout, name: str) -> Member:
-    """The one member of that name."""
     (found,) = (each for each in layout.members if each.name == name)
     return found
 
 
 def places(layout: Layout) -> list[tuple[str, int, int]]:
-    """Name, offset and size of every member, in bytes."""
     return [(each.name, each.offset, each.size) for each in layout.members]
 
 

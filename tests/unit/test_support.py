@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the test run itself stands on: what is kept between runs, and the table of times behind one."""
+"""What the test run itself stands on: what is kept between runs."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
 
 import pytest
 from keeping import MOST_OF_ONE_NAME, Keeper
-from run_times import table
 
 
 def write(text: str, folder: Path) -> None:
@@ -37,26 +35,3 @@ def test_old_contents_of_a_name_are_removed(tmp_path: Path) -> None:
     kept = keeper("build-of-another-name", "key", lambda folder: write("", folder))
     assert [one.is_dir() for one in folders] == [False] * 2 + [True] * MOST_OF_ONE_NAME
     assert kept.is_dir()
-
-
-def report(name: str, when: Literal["setup", "call"], seconds: float) -> pytest.TestReport:
-    return pytest.TestReport(name, (name, None, name), {}, "passed", None, when, duration=seconds)
-
-
-def test_folders_come_first_and_a_test_takes_what_its_set_up_takes_too() -> None:
-    short = report("tests/slab/test_page.py::test_c", "call", 0.25)
-    reports = [
-        report("tests/patches/test_move.py::test_a", "setup", 79.5),
-        report("tests/patches/test_move.py::test_a", "call", 2.5),
-        report("tests/slab/test_page.py::test_b[1]", "call", 1.5),
-        short,
-        report("tests/test_parity.py::test_d", "call", 0.25),
-    ]
-    assert list(table(reports)) == [
-        "    82.0 s  tests/patches  over its 80 s",
-        "     1.8 s  tests/slab",
-        "the 2 slowest tests:",
-        "    82.0 s  tests/patches/test_move.py::test_a",
-        "     1.5 s  tests/slab/test_page.py::test_b[1]",
-    ]
-    assert list(table([short])) == [], "a short run says nothing"

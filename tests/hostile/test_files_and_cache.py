@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whose cache directory is used, and that nobody else reads or writes what is in it."""
+"""Files that linesmith replaces: links, permissions, no regular files; and whose cache directory is used."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,10 +15,127 @@ from c_source import compiled
 from linesmith_command import linesmith
 from lint_commits import repository
 
+from linesmith.analyzer.base import files
 from linesmith.analyzer.base.errors import CacheError
 from linesmith.analyzer.base.files import cache_directory
 
 OTHER_USER = 12345
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(one.name for one in folder.iterdir())
+
+
+def test_a_file_gets_its_new_content_and_who_has_the_old_one_open_reads_it_to_its_end(tmp_path: Path) -> None:
+    (tmp_path / "result").write_bytes(b"old, and longer")
+    with (tmp_path / "result").open("rb") as file:
+        files.replace_file(tmp_path / "result", b"new")
+        assert file.read() == b"old, and longer"
+    assert (tmp_path / "result").read_bytes() == b"new"
+    assert names(tmp_path) == ["result"]
+
+
+def test_an_interrupt_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path) -> None:
+    def interrupted() -> Iterator[bytes]:
+        yield b"begun"
+        raise KeyboardInterrupt
+
+    (tmp_path / "result").write_bytes(b"old")
+    with pytest.raises(KeyboardInterrupt):
+        files.replace_by_parts(tmp_path / "result", interrupted())
+    assert (tmp_path / "result").read_bytes() == b"old"
+    assert names(tmp_path) == ["result"]
+
+
+def test_a_file_keeps_its_permissions_and_a_new_one_has_those_that_the_umask_leaves(tmp_path: Path) -> None:
+    (tmp_path / "old").write_bytes(b"old")
+    (tmp_path / "old").chmod(0o604)
+    before = os.umask(0o027)
+    try:
+        for name in ("old", "new"):
+            files.replace_file(tmp_path / name, b"new")
+    finally:
+        os.umask(before)
+    assert [(tmp_path / name).stat().st_mode & 0o7777 for name in ("old", "new")] == [0o604, 0o640]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+def test_a_file_keeps_its_owner_where_root_replaces_it(tmp_path: Path) -> None:
+    (tmp_path / "result").write_bytes(b"old")
+    os.chown(tmp_path / "result", OTHER_USER, OTHER_USER)
+    files.replace_file(tmp_path / "result", b"new")
+    assert (tmp_path / "result").stat().st_uid == OTHER_USER
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_links_stay_and_the_file_that_they_lead_to_is_replaced_or_made(tmp_path: Path, there: bool) -> None:
+    (tmp_path / "there").mkdir()
+    if there:
+        (tmp_path / "there" / "target").write_bytes(b"old")
+    (tmp_path / "second").symlink_to("there/target")
+    (tmp_path / "first").symlink_to(tmp_path / "second")
+    files.replace_file(tmp_path / "first", b"new")
+    assert (tmp_path / "first").is_symlink()
+    assert (tmp_path / "there" / "target").read_bytes() == b"new"
+    assert names(tmp_path / "there") == ["target"]
+
+
+def test_a_folder_and_links_that_lead_in_a_circle_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(IsADirectoryError):
+        files.replace_file(tmp_path / "folder", b"new")
+    (tmp_path / "one").symlink_to("other")
+    (tmp_path / "other").symlink_to("one")
+    with pytest.raises(OSError, match="Too many levels"):
+        files.replace_file(tmp_path / "one", b"new")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make the link of another user")
+def test_a_link_of_another_user_in_a_folder_for_all_is_not_followed(tmp_path: Path) -> None:
+    shared, owned = tmp_path / "shared", tmp_path / "owned"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    owned.write_bytes(b"old")
+    (shared / "result").symlink_to(owned)
+    os.chown(shared / "result", OTHER_USER, OTHER_USER, follow_symlinks=False)
+    with pytest.raises(PermissionError, match="another user"):
+        files.replace_file(shared / "result", b"new")
+    assert owned.read_bytes() == b"old"
+
+
+def test_a_pipe_with_a_name_is_written_to(tmp_path: Path) -> None:
+    read: list[bytes] = []
+    os.mkfifo(tmp_path / "pipe")
+    reader = threading.Thread(target=lambda: read.append((tmp_path / "pipe").read_bytes()))
+    reader.start()
+    files.replace_file(tmp_path / "pipe", b"new")
+    reader.join()
+    assert read == [b"new"]
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_device_is_written_to_and_one_without_room_is_an_error_that_names_it() -> None:
+    files.replace_file(Path("/dev/null"), b"new")
+    assert Path("/dev/null").is_char_device()
+    with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
+        files.replace_file(Path("/dev/full"), b"new")
+
+
+def test_standard_output_in_a_file_goes_on_where_others_wrote(tmp_path: Path) -> None:
+    writer = (
+        "import os; from pathlib import Path; from linesmith.analyzer.base import files; "
+        "os.write(1, b'before '); files.replace_file(Path('/dev/stdout'), b'ours '); os.write(1, b'behind')"
+    )
+    with (tmp_path / "all").open("wb") as file:
+        subprocess.run([sys.executable, "-c", writer], stdout=file, check=True)
+    assert (tmp_path / "all").read_bytes() == b"before ours behind"
+
+
+def test_the_longest_name_that_a_file_may_have_can_be_written(tmp_path: Path) -> None:
+    files.replace_file(tmp_path / ("\N{GRINNING FACE}" * 63), b"new")
+    assert len(names(tmp_path)) == 1
+
+
 SOURCE = "struct pair { long left, right; } pair; int main(void) { return 0; }"
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory to another user")
 
