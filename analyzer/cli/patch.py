@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from linesmith.patches.message.trouble import ProfileOrigin
     from linesmith.patches.source.body import Remarks
     from linesmith.patches.source.tree import Tree
-    from linesmith.tuner.constraints.facts import Premises
+    from linesmith.tuner.constraints.freedom import Premises
     from linesmith.tuner.propose.candidates import Suggestion
 
 

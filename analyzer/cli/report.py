@@ -311,7 +311,7 @@ def _line_change(variant: ChangedVariant, seen: Explanation, old: Layout, new: L
     """The change as it was built; nothing where no members meet that could be parted, or others are there now."""
     from linesmith.analyzer.attribution.identify import with_found_caches
     from linesmith.analyzer.sharing.analysis import quiet_lines
-    from linesmith.tuner.constraints.facts import Premises
+    from linesmith.tuner.constraints.freedom import Premises
     from linesmith.tuner.propose.notes import as_built
     from linesmith.tuner.space.dimensions import hot_records
 

@@ -25,7 +25,7 @@ from linesmith.analyzer.model import (
     SourceFact,
     SourceFacts,
 )
-from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
+from linesmith.tuner.constraints.freedom import NO_PREMISES, Premises
 from linesmith.tuner.propose.arrangement import Arrangement, price
 from linesmith.tuner.propose.candidates import propose
 from linesmith.tuner.propose.packing import packed

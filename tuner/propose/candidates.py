@@ -26,7 +26,7 @@ from linesmith.analyzer.model import (
     Strategy,
 )
 from linesmith.analyzer.sharing.records import WORTH_CHANGING
-from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
+from linesmith.tuner.constraints.freedom import NO_PREMISES, Premises
 from linesmith.tuner.cost.meetings import proofs, residuals
 from linesmith.tuner.cost.phases import memory
 from linesmith.tuner.propose.advice import meeting_here, nothing_helps, refuse_hopeless

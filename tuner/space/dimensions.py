@@ -23,7 +23,7 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.placement import round_up
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Candidate, Finding, Move, MoveKind, Outcome
 from linesmith.analyzer.sharing.parts import own_members
-from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
+from linesmith.tuner.constraints.freedom import NO_PREMISES, Premises
 from linesmith.tuner.cost.meetings import contention, share_together
 from linesmith.tuner.propose.advice import refuse_hopeless
 from linesmith.tuner.propose.arrangement import Option, moves, unchanged

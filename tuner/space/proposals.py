@@ -16,7 +16,7 @@ from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Candidate, Dimension, Finding, HolderChange, MoveKind, Point, Searching, Space
-from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
+from linesmith.tuner.constraints.freedom import NO_PREMISES, Premises
 from linesmith.tuner.propose.arrangement import Option, price, unchanged
 from linesmith.tuner.propose.candidates import candidate, propose
 from linesmith.tuner.propose.subject import ContendedRecord

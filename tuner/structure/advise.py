@@ -26,7 +26,7 @@ from linesmith.analyzer.model import (
     StructuralAdvice,
     StructureKind,
 )
-from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
+from linesmith.tuner.constraints.freedom import NO_PREMISES, Premises
 from linesmith.tuner.replay.judged import traced
 from linesmith.tuner.replay.plan import ShardBy, Sharding, aligned, unchanged
 from linesmith.tuner.replay.runs import RecordRuns, ReplayedLayout

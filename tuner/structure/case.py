@@ -41,7 +41,7 @@ from linesmith.analyzer.model import (
 from linesmith.analyzer.sharing.parts import own_members
 from linesmith.analyzer.slab.allocation import CacheOptions, Kernel, cache_of, own_cache
 from linesmith.analyzer.slab.starts import slab_places
-from linesmith.tuner.constraints.facts import Premises
+from linesmith.tuner.constraints.freedom import Premises
 from linesmith.tuner.cost.phases import memory_use
 from linesmith.tuner.replay.scene import DEPTH, containment_of, elements, holds
 
