@@ -200,7 +200,7 @@ def _nothing_recommended(answers: Sequence[Suggestion]) -> NothingToSuggest:
 
 def _check_tree(elf: Path, tree: Tree) -> None:
     """Raise what stands in the way of every patch of a kernel's tree: no configuration, or a missing tool."""
-    from linesmith.analyzer.slab.kernel import release_of
+    from linesmith.analyzer.slab.caches import release_of
     from linesmith.patches.build.kbuild import is_kernel, planned
 
     if is_kernel(tree.root) and release_of(elf):

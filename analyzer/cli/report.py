@@ -312,7 +312,7 @@ def _line_change(variant: ChangedVariant, seen: Explanation, old: Layout, new: L
     from linesmith.analyzer.attribution.identify import with_found_caches
     from linesmith.analyzer.sharing.analysis import quiet_lines
     from linesmith.tuner.constraints.freedom import Premises
-    from linesmith.tuner.propose.notes import as_built
+    from linesmith.tuner.propose.tradeoff import as_built
     from linesmith.tuner.space.dimensions import hot_records
 
     layouts, kernel = variant.before.layouts, _kernel(variant.before)

@@ -21,7 +21,7 @@ from linesmith.analyzer.layouts.dwarf import Reading, read_layouts
 from linesmith.analyzer.layouts.leaves import flatten, leaf_at
 from linesmith.analyzer.model import AccessKind, CodeAccess, Layout, Leaf
 from linesmith.analyzer.slab.allocation import Kernel
-from linesmith.analyzer.slab.kernel import machine_of, release_of
+from linesmith.analyzer.slab.caches import machine_of, release_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from hand_made import bits, finding, held, hot, meeting, offsets, scalar, struct
 from linesmith.analyzer.layouts.placement import lay_out
 from linesmith.analyzer.model import Candidate, ConflictPair, Finding, Layout
 from linesmith.tuner.propose.candidates import propose
-from linesmith.tuner.propose.notes import as_built
 from linesmith.tuner.propose.subject import subject
+from linesmith.tuner.propose.tradeoff import as_built
 
 POOL = struct("pool", scalar("name"), scalar("limit"), scalar("used"), scalar("spare", 64), scalar("id", 4))
 LINE = meeting(POOL, "limit", "used")
