@@ -17,7 +17,7 @@ from patch_cases import write_files
 
 from linesmith.analyzer.base.errors import TreeError
 from linesmith.patches.build.options import from_words, used_options
-from linesmith.patches.edit.unified import unified_diff
+from linesmith.patches.series.mails import unified_diff
 
 OPTIONS = tomllib.loads(Path(__file__).with_name("sources").joinpath("options.toml").read_text())
 HEADER = "struct cache {\n\tlong root;\n\tlong uses;\n};\n"

@@ -12,7 +12,7 @@ from lint_commits import Commits, repository
 from patch_cases import write_files
 
 from linesmith.patches.build.confinement import is_confinable
-from linesmith.patches.edit.unified import unified_diff
+from linesmith.patches.series.mails import unified_diff
 from linesmith.patches.source.tree import source_bytes, visible_files
 
 pytestmark = pytest.mark.skipif(not is_confinable(), reason="this kernel has no Landlock")
