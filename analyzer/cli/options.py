@@ -327,12 +327,12 @@ class Checking:
 
         Raises ``TreeError`` for a name that this tree does not have.
         """
+        if not (self.all_ or self.on or self.users):
+            return None
         from linesmith.patches.matrix.check import check_names, matrix
         from linesmith.patches.matrix.choice import MatrixRequest
 
         names = tuple(dict.fromkeys((*(matrix(tree, file) if self.all_ else ()), *self.on)))
-        if not names and not self.users:
-            return None
         check_names(tree, file, names)
         users = None if self.users < 0 else self.users
         return MatrixRequest(names or _OWN, users) if cpus is None else MatrixRequest(names or _OWN, users, cpus)

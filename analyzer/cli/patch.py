@@ -297,13 +297,13 @@ def _checks(
 
     Units that rely on the order of the record's members are compiled first, then those that use them.
     """
-    from linesmith.patches.matrix.check import check
-    from linesmith.patches.matrix.choice import CheckedChange
-    from linesmith.patches.matrix.records import holders_of
-
     configurations = request.checking.configurations(tree, confirmed.change.file, request.cpus)
     if configurations is None:
         return ()
+    from linesmith.analyzer.layouts.containment import holders_of
+    from linesmith.patches.matrix.check import check
+    from linesmith.patches.matrix.choice import CheckedChange
+
     places = (*(one.place for one in scan.dependencies), *(one.place for one in scan.uses)) if scan else ()
     files = (place.rpartition(":")[0] for place in places)
     change = CheckedChange(

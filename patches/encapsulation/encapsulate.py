@@ -35,8 +35,8 @@ from linesmith.patches.encapsulation.survey import (
     renewed,
     surveyed,
 )
-from linesmith.patches.matrix.check import paragraphs, summary
 from linesmith.patches.matrix.choice import CheckedChange
+from linesmith.patches.matrix.evidence import paragraphs, summary
 from linesmith.patches.source.records import records_named
 from linesmith.patches.treewide.mentions import (
     declared_with,

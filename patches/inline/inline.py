@@ -24,8 +24,8 @@ from linesmith.patches.inline.find import PointerUses, find_uses, pointer_mentio
 from linesmith.patches.inline.lifetimes import Caches, copies, lifetimes, misaligned, object_caches, released_otherwise
 from linesmith.patches.inline.pointer import PointerMember, pointer_member, semantic_patch, with_object, without_emptied
 from linesmith.patches.inline.uses import RELEASES, Role
-from linesmith.patches.matrix.check import paragraphs, summary, unchecked
 from linesmith.patches.matrix.choice import CheckedChange
+from linesmith.patches.matrix.evidence import paragraphs, summary, unchecked
 from linesmith.patches.source.declaration import Declared, include_path, reached
 from linesmith.patches.source.macros import without_comments
 from linesmith.patches.source.records import records_named

@@ -30,7 +30,7 @@ from linesmith.analyzer.model import (
 )
 from linesmith.analyzer.sharing.records import users_of
 from linesmith.patches.edit.verify import Verification
-from linesmith.patches.matrix.check import paragraphs, summary, unchecked
+from linesmith.patches.matrix.evidence import paragraphs, summary, unchecked
 from linesmith.patches.message.trouble import (
     INDENT,
     bounds,

@@ -9,7 +9,7 @@ from pathlib import Path
 from text_cases import TextCase, text_cases
 
 from linesmith.analyzer.model import CompiledRecord, CompiledSize, CompiledUser, ConfigurationCheck, Residual
-from linesmith.patches.matrix.check import paragraphs, summary, unchecked
+from linesmith.patches.matrix.evidence import paragraphs, summary, unchecked
 
 MOVED = ConfigurationCheck(
     ".config",

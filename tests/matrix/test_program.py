@@ -12,8 +12,9 @@ from patch_cases import stamps, write_files
 
 from linesmith.analyzer.base.errors import TreeError
 from linesmith.analyzer.model import CompiledRecord, CompiledSize, CompiledUser, FileChange, Residual
-from linesmith.patches.matrix.check import check, matrix, paragraphs
+from linesmith.patches.matrix.check import check, matrix
 from linesmith.patches.matrix.choice import CheckedChange, MatrixRequest
+from linesmith.patches.matrix.evidence import paragraphs
 from linesmith.patches.source.tree import Tree
 
 HEADER = """\
