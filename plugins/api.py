@@ -7,31 +7,32 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
-from linesmith.analyzer.model import (
-    Ask,
-    Built,
-    Done,
-    Metric,
-    Order,
-    Profile,
-    Recipe,
-    Recorded,
-    Session,
-    Setting,
-    Site,
-    Snapshot,
-    Space,
-    Step,
-    Told,
-    Variant,
-    Workplace,
-)
+if TYPE_CHECKING:
+    from linesmith.analyzer.model import (
+        Ask,
+        Built,
+        Done,
+        Metric,
+        Order,
+        Profile,
+        Recipe,
+        Recorded,
+        Session,
+        Setting,
+        Site,
+        Snapshot,
+        Space,
+        Step,
+        Told,
+        Variant,
+        Workplace,
+    )
 
 T = TypeVar("T")
 Tell = Callable[[str], None]
-Settings = Mapping[str, Setting]
+Settings = Mapping[str, "Setting"]
 # What a function needs of its worker.
 BUILD = "build"
 BENCH = "bench"

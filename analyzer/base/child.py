@@ -250,10 +250,16 @@ def child(
         with undisturbed() as mask:
             try:
                 process = subprocess.Popen(
-                    argv, cwd=directory, env=environment, stdin=streams.input, stdout=streams.output,
-                    stderr=streams.errors, pass_fds=descriptors, start_new_session=True,
+                    argv,
+                    cwd=directory,
+                    env=environment,
+                    stdin=streams.input,
+                    stdout=streams.output,
+                    stderr=streams.errors,
+                    pass_fds=descriptors,
+                    start_new_session=True,
                     preexec_fn=lambda: _begin(parent, mask, begin),
-                )  # fmt: skip
+                )
             except OSError as error:
                 raise ToolMissing(f"{argv[0]} cannot be run ({error.strerror}); reinstall it") from error
             stack.callback(_end, process)
@@ -332,10 +338,14 @@ def guarded(order: KeeperOrder, title: str) -> Iterator[subprocess.Popen[bytes]]
         order = replace(order, output=output, errors=errors, descriptors=tuple(descriptors))
         with undisturbed() as mask:
             process = subprocess.Popen(
-                (sys.executable, "-I", "-S", keeper.__file__, title), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=order.errors, pass_fds=(order.output, order.errors, *order.descriptors), start_new_session=True,
+                (sys.executable, "-I", "-S", keeper.__file__, title),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=order.errors,
+                pass_fds=(order.output, order.errors, *order.descriptors),
+                start_new_session=True,
                 preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, mask),
-            )  # fmt: skip
+            )
             stack.callback(_release, process)
         if process.stdin:
             with suppress(BrokenPipeError):

@@ -81,7 +81,7 @@ def save_index(reading: Reading, elf: Path, destination: Path) -> None:
     import msgspec
 
     from linesmith.analyzer.layouts.store import NO_STAMP, IndexedLayouts, SavedIndex, content
-    from linesmith.analyzer.slab.kernel import release_of
+    from linesmith.analyzer.slab.caches import release_of
 
     release = release_of(elf)
     # As linux_banner has it, so that the release is found here as it is in an image.
@@ -109,7 +109,7 @@ def kernel_of(elf: Path, identity: ElfIdentity, machine: MachineOptions) -> Know
     Raises ``click.UsageError`` for what is no release, ``SlabFactsError`` for a file that says nothing of caches.
     """
     from linesmith.analyzer.slab.allocation import Kernel
-    from linesmith.analyzer.slab.kernel import machine_of, measured_caches, release_of
+    from linesmith.analyzer.slab.caches import machine_of, measured_caches, release_of
 
     if not machine.release:
         release = release_of(elf)
@@ -166,7 +166,7 @@ def analyse(
     if trust is Trust.SYMBOLS and report.sampling is not None and not named:
         raise ProfileError(f"{profile} has no names of functions for --by-symbol; give the text of {SCRIPT}")
     if trace is not None:
-        from linesmith.tuner.replay.recorded_trace import trace_of
+        from linesmith.tuner.replay.replayer import trace_of
 
         trace_of(report.recording, profile, trace)
     reading = load(elf)
@@ -276,7 +276,7 @@ def trace_to_replay(found: Explanation, profile: Path, named: Path | None) -> Pa
 
     Where that is not there, or is another's, a remark says so.
     """
-    from linesmith.tuner.replay.recorded_trace import trace_of
+    from linesmith.tuner.replay.replayer import trace_of
 
     try:
         return named or trace_of(found.given.recording, profile)

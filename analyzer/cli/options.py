@@ -191,11 +191,9 @@ trace = click.option(
 output = click.option(
     "-o", "--output", metavar="FILE", type=NEW_FILE, help="Write the result to FILE (replaced if it exists)."
 )
-# What says how a profile is explained, and what candidates rest on.
-_CARRIED = frozenset((
-    "section", "snapshot", "trust", "trace", "growth", "constraints", "configurations", "cpus", "page_size", "kernel",
-    "slabinfo", "tree", "build", "deadline",
-))  # fmt: skip
+# What says how a profile is explained, and what candidates rest on: the next command takes these as well.
+_EXPLAINING = ("section", "snapshot", "trust", "trace", "cpus", "page_size", "kernel", "slabinfo")
+_PROPOSING = ("growth", "constraints", "configurations", "tree", "build", "deadline")
 
 
 def words_to_go_on(elf: Path, profile: Path) -> tuple[str, ...]:
@@ -204,7 +202,7 @@ def words_to_go_on(elf: Path, profile: Path) -> tuple[str, ...]:
     words = [str(elf), str(profile)]
     for one in context.command.params:
         value = context.params.get(one.name or "")
-        if not isinstance(one, click.Option) or one.name not in _CARRIED or value is None:
+        if not isinstance(one, click.Option) or one.name not in (*_EXPLAINING, *_PROPOSING) or value is None:
             continue
         if one.is_flag:
             words += [one.opts[-1]] if value == one.flag_value else []
@@ -329,12 +327,12 @@ class Checking:
 
         Raises ``TreeError`` for a name that this tree does not have.
         """
+        if not (self.all_ or self.on or self.users):
+            return None
         from linesmith.patches.matrix.check import check_names, matrix
         from linesmith.patches.matrix.choice import MatrixRequest
 
         names = tuple(dict.fromkeys((*(matrix(tree, file) if self.all_ else ()), *self.on)))
-        if not names and not self.users:
-            return None
         check_names(tree, file, names)
         users = None if self.users < 0 else self.users
         return MatrixRequest(names or _OWN, users) if cpus is None else MatrixRequest(names or _OWN, users, cpus)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from linesmith.patches.message.trouble import ProfileOrigin
     from linesmith.patches.source.body import Remarks
     from linesmith.patches.source.tree import Tree
-    from linesmith.tuner.constraints.facts import Premises
+    from linesmith.tuner.constraints.freedom import Premises
     from linesmith.tuner.propose.candidates import Suggestion
 
 
@@ -200,7 +200,7 @@ def _nothing_recommended(answers: Sequence[Suggestion]) -> NothingToSuggest:
 
 def _check_tree(elf: Path, tree: Tree) -> None:
     """Raise what stands in the way of every patch of a kernel's tree: no configuration, or a missing tool."""
-    from linesmith.analyzer.slab.kernel import release_of
+    from linesmith.analyzer.slab.caches import release_of
     from linesmith.patches.build.kbuild import is_kernel, planned
 
     if is_kernel(tree.root) and release_of(elf):
@@ -297,13 +297,13 @@ def _checks(
 
     Units that rely on the order of the record's members are compiled first, then those that use them.
     """
-    from linesmith.patches.matrix.check import check
-    from linesmith.patches.matrix.choice import CheckedChange
-    from linesmith.patches.matrix.records import holders_of
-
     configurations = request.checking.configurations(tree, confirmed.change.file, request.cpus)
     if configurations is None:
         return ()
+    from linesmith.analyzer.layouts.containment import holders_of
+    from linesmith.patches.matrix.check import check
+    from linesmith.patches.matrix.choice import CheckedChange
+
     places = (*(one.place for one in scan.dependencies), *(one.place for one in scan.uses)) if scan else ()
     files = (place.rpartition(":")[0] for place in places)
     change = CheckedChange(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from linesmith.analyzer.layouts.dwarf import Reading
     from linesmith.analyzer.model import Candidate, Layout, Profile, SourceScan
     from linesmith.analyzer.sharing.analysis import Explanation
-    from linesmith.tuner.constraints.facts import Premises
+    from linesmith.tuner.constraints.freedom import Premises
 
 
 # Records that are scanned for at once, and candidates that a message lists.
@@ -153,9 +153,9 @@ class PremiseOptions:
 
     def check(self) -> None:
         """Raise ``ConstraintsError`` for a file of facts that cannot be read, before any work is done."""
-        from linesmith.tuner.constraints.facts import read_facts
-
         if self.constraints is not None:
+            from linesmith.tuner.constraints.facts import read_facts
+
             read_facts(self.constraints)
 
     def on_machine_of(self, profile: Profile) -> PremiseOptions:
@@ -176,13 +176,17 @@ class PremiseOptions:
         """
         from linesmith.analyzer.cli.analysis import kernel_of, load
         from linesmith.analyzer.model import NO_FACTS, SourceFacts
-        from linesmith.tuner.constraints.facts import ConfiguredBuild, Premises, check_facts, known_facts, read_facts
+        from linesmith.tuner.constraints.freedom import ConfiguredBuild, Premises, known_facts
 
         known = kernel_of(elf, reading.identity, self.machine)
         kernel = known.kernel if known.named or self.machine.slabinfo else None
         others = tuple(ConfiguredBuild(one.name, load(one).layouts) for one in self.configurations)
-        facts = read_facts(self.constraints) if self.constraints else NO_FACTS
-        check_facts(facts, reading.layouts, *(one.layouts for one in others))
+        facts = NO_FACTS
+        if self.constraints:
+            from linesmith.tuner.constraints.facts import check_facts, read_facts
+
+            facts = read_facts(self.constraints)
+            check_facts(facts, reading.layouts, *(one.layouts for one in others))
         if scans:
             from linesmith.patches.scan.scan import facts_of
 
@@ -200,7 +204,7 @@ class PremiseOptions:
             return known
         from linesmith.analyzer.model import SourceFacts
         from linesmith.patches.edit.patch import held_together
-        from linesmith.tuner.constraints.facts import known_facts
+        from linesmith.tuner.constraints.freedom import known_facts
 
         with sources.deadline.running():
             blocks = tuple((name, held_together(name, one, sources.tree)) for name, one in objects(found).items())

@@ -203,7 +203,7 @@ def command(command_: tuple[str, ...], output: Path, machine: str, dry_run: bool
 
     Then run `linesmith hot ELF profile`, where ELF is the program or the vmlinux.
     """  # noqa: D301 - click's mark for lines to leave alone
-    from linesmith.tuner.replay.recorded_trace import place_of_trace
+    from linesmith.tuner.replay.replayer import place_of_trace
 
     ordered = order(command_, output, machine, given)
     recorder = choose(machine, ordered)
@@ -274,7 +274,7 @@ def record(recorder: Recorder, order: Order, output: Path) -> Profile | None:
     from linesmith.plugins.profiles.recorded import encode_for
     from linesmith.plugins.recording.text import refuse_unnamed_objects, with_objects
     from linesmith.plugins.registry import snapshot_source
-    from linesmith.tuner.replay.recorded_trace import with_trace
+    from linesmith.tuner.replay.replayer import with_trace
 
     check_destinations([place for place in (output, order.log, order.trace) if place], _RESULTS)
     vmlinux = order.guest.vmlinux if order.guest else None

@@ -311,15 +311,15 @@ def _line_change(variant: ChangedVariant, seen: Explanation, old: Layout, new: L
     """The change as it was built; nothing where no members meet that could be parted, or others are there now."""
     from linesmith.analyzer.attribution.identify import with_found_caches
     from linesmith.analyzer.sharing.analysis import quiet_lines
-    from linesmith.tuner.constraints.facts import Premises
-    from linesmith.tuner.propose.notes import as_built
-    from linesmith.tuner.space.dimensions import hot_records
+    from linesmith.tuner.constraints.freedom import Premises
+    from linesmith.tuner.propose.tradeoff import as_built
+    from linesmith.tuner.space.dimensions import searched_records
 
     layouts, kernel = variant.before.layouts, _kernel(variant.before)
     kernel = kernel and with_found_caches(kernel, seen.profile, layouts)
     premises = Premises(kernel=kernel, accesses=seen.accesses, beside=quiet_lines(seen))
     try:
-        record = next(hot_records((*seen.findings, *seen.colder), layouts, old.name, premises))
+        record = next(searched_records((*seen.findings, *seen.colder), layouts, old.name, premises))
     except NothingToSuggest:
         return None
     if record.lines[0].objects[0].layout != old.id:

@@ -145,8 +145,7 @@ def changed_record(
     from linesmith.analyzer.layouts.collection import select
     from linesmith.analyzer.layouts.containment import Containment
     from linesmith.analyzer.report.slab import SlabAnswer, render_structures, structures_json
-    from linesmith.tuner.structure.case import Allocation
-    from linesmith.tuner.structure.reshape import without
+    from linesmith.tuner.structure.case import Allocation, without
 
     reading = load(elf)
     chosen = select(reading.layouts, types)
@@ -166,9 +165,8 @@ def _advice(
     elf: Path, reading: Reading, layout: Layout, change: StructureChange, home: Allocation
 ) -> Iterator[StructuralAdvice]:
     from linesmith.tuner.structure.case import functions_by_member
-    from linesmith.tuner.structure.embedding import Pulling, pulled_in
     from linesmith.tuner.structure.locks import made_smaller
-    from linesmith.tuner.structure.readers import put_apart
+    from linesmith.tuner.structure.members import Pulling, pulled_in, put_apart
 
     if change.pull_in:
         accesses = None

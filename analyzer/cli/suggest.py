@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from linesmith.analyzer.model import Candidate, Sharded, StructuralAdvice
     from linesmith.analyzer.report.candidate import Proposed, Suggested
     from linesmith.analyzer.sharing.analysis import Explanation
-    from linesmith.tuner.constraints.facts import Premises
+    from linesmith.tuner.constraints.freedom import Premises
     from linesmith.tuner.propose.candidates import Suggestion
 
 

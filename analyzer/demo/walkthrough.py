@@ -36,7 +36,7 @@ from linesmith.analyzer.report.findings import ProfileSection
 from linesmith.analyzer.sharing.records import contention_by_record
 from linesmith.patches.edit.patch import confirm, file_text, patch_of
 from linesmith.patches.source.tree import Tree
-from linesmith.tuner.constraints.facts import Premises
+from linesmith.tuner.constraints.freedom import Premises
 from linesmith.tuner.judge.verdict import compare
 from linesmith.tuner.propose.candidates import MOST_JUDGED, answers
 from linesmith.tuner.propose.steps import step_tables

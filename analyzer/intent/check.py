@@ -27,7 +27,7 @@ from linesmith.analyzer.model import (
     TypeIntent,
     Violation,
 )
-from linesmith.analyzer.slab.kernel import kernel_image
+from linesmith.analyzer.slab.caches import kernel_image
 
 # The rules by which these violations go.
 STALE = "intent-stale"

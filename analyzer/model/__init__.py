@@ -6,7 +6,8 @@
 Units are bytes unless a name says ``bit``. Offsets count from the start of the record that owns the
 member; bit offsets count from the record's first bit, least significant first on little-endian targets.
 
-Files are loaded until a name is found: ``linesmith layout`` needs none of the later values.
+Each name is in the table below, with its file; a file is loaded when one of its names is asked for, because all of
+them together take a tenth of a second and ``linesmith layout`` needs one.
 """
 
 from __future__ import annotations
@@ -28,14 +29,61 @@ if TYPE_CHECKING:
 else:
     from importlib import import_module
 
-    # Loading all of them takes a tenth of a second: those come first that most commands need.
-    _FIRST = ("layout", "slab", "access", "prediction", "finding", "profile")
-    _FILES = (*_FIRST, "measurement", "run", "candidate", "source", "lint")
+    # The names of each file, separated by blanks.
+    _NAMES = {
+        "access": (
+            "AccessCounts AccessKind AccessOutcome AccessSummary AddressAccesses CallPath CodeAccess Embedding "
+            "FunctionAccesses FunctionCounts HandedAddress MOST_CALLERS MOST_CALL_PATHS MemberAccesses "
+            "TypeAccesses spot"
+        ),
+        "candidate": (
+            "Accessor Candidate Churn CommitMessage Gain LENGTH LETTERS Move MoveKind Patch Residual Strategy "
+            "StructuralAdvice StructureKind candidate_name"
+        ),
+        "finding": (
+            "Agreement Bounds CoherenceStep ConflictPair ContendedLock Finding LineCost LineMember LineObject "
+            "LineState MemberFunction Outcome Protected SharingCost Side StepTable Triage TriageKind VariableRow"
+        ),
+        "layout": (
+            "ADJACENT_LINE_BYTES CACHE_LINE_BYTES Cell CellKind ElfIdentity Entered FactKind Layout Leaf LineMap "
+            "MapLine Member MemberCategory MemberPair NO_FACTS Operand RecordKind SourceFact SourceFacts Touched "
+            "Toucher"
+        ),
+        "lint": (
+            "Accepted Figure Intent Isolation LintChoice LintReport MemberGroup NO_INTENT Severity SizeBudget "
+            "Suppression TypeIntent Violation"
+        ),
+        "measurement": (
+            "Better Comparison Done Failure FailureKind Metric Rules SIMULATED Sample Session Setting Site Step "
+            "Use VerdictKind"
+        ),
+        "prediction": (
+            "HolderChange Interval JudgedLine JudgedPair Judgement Latencies MemoryUse Misses NOT_JUDGED "
+            "PhaseProof PlacePhases Sharded"
+        ),
+        "profile": (
+            "Access CacheLine Change Conflict CpuCounts Exposure Fate FileMapping LayoutBlame LayoutCause "
+            "LineCounts MemberChange ObjectBuild ObjectChange Profile ProfileChange Recording Remark "
+            "SampleOutcome Sampling"
+        ),
+        "run": (
+            "Ask Budget Build Built Check Dimension Emulation Evidence Fidelity Guest Order Point Readiness "
+            "Recipe Recorded Result Searching Space Told Trial TunePlan Variant Workplace"
+        ),
+        "slab": (
+            "CacheRequest ObjectArea ObjectKind PhaseCount SlabBasis SlabCache SlabGeometry SlabMachine SlabPlace "
+            "Snapshot"
+        ),
+        "source": (
+            "CompiledRecord CompiledSize CompiledUser ConfigurationCheck Dependency DependencyKind FileChange "
+            "MemberSource MemberUse PatchSeries RecordSource Refusal RefusalCode SeriesStep SourceScan SourceSpan "
+            "UseKind"
+        ),
+    }
+    _HOMES = {name: file for file, names in _NAMES.items() for name in names.split()}
 
     def __getattr__(name: str) -> object:
         """The value called ``name``, from the file that owns it; raises ``AttributeError``."""
-        for file in () if name.startswith("_") else _FILES:
-            home = vars(import_module(f"{__name__}.{file}"))
-            if name in home:
-                return home[name]
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -46,7 +46,7 @@ from linesmith.analyzer.sharing.cost import removable_limit
 from linesmith.analyzer.sharing.findings import code_evidence, findings
 from linesmith.analyzer.sharing.records import WORTH_CHANGING, RecordContention, contention_by_record
 from linesmith.analyzer.slab.allocation import Kernel
-from linesmith.analyzer.slab.kernel import machine_of, release_of
+from linesmith.analyzer.slab.caches import machine_of, release_of
 
 # Lines that are looked at unless the user asks for another number.
 TOP = 100

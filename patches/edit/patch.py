@@ -38,11 +38,11 @@ from linesmith.patches.build.kbuild import (
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.build.probe import CompiledProbe, Probe, compiled, first_compiled, probes
 from linesmith.patches.edit.edit import check_record, edit, spellings
-from linesmith.patches.edit.unified import diffstat, unified_diff
 from linesmith.patches.edit.verify import Verification, locate, verify
 from linesmith.patches.message.message import Confirmation, commit_message
 from linesmith.patches.message.paragraphs import NO_FURTHER_CHECKS, FurtherChecks, style
 from linesmith.patches.message.trouble import NO_ORIGIN, ProfileOrigin
+from linesmith.patches.series.mails import diffstat, unified_diff
 from linesmith.patches.source.atoms import AtomKind, inseparable_members, scope
 from linesmith.patches.source.body import Remarks
 from linesmith.patches.source.declaration import Declared, declaration

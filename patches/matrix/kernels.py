@@ -19,7 +19,7 @@ from typing import Generic, TypeVar
 from linesmith.analyzer.base.errors import TreeError, VerificationFailed
 from linesmith.analyzer.base.keeper import die_with
 from linesmith.analyzer.model import CACHE_LINE_BYTES, SlabMachine
-from linesmith.analyzer.slab.kernel import machine_of
+from linesmith.analyzer.slab.caches import machine_of
 from linesmith.patches.build.kbuild import TreeBuild, kernel_build, prepared_build
 from linesmith.patches.build.kconfig import KernelConfiguration, architecture, own_configuration, read_configuration
 from linesmith.patches.build.preparation import PreparationRequest, Progress, preparation

@@ -127,13 +127,6 @@ class Measured:
     left_out: tuple[str, ...] = ()
 
 
-def holders_of(layouts: Layouts, name: str) -> tuple[Layout, ...]:
-    """The named records of an ELF file that embed the record ``name`` by value, those of most units first."""
-    contained = Containment(layouts)
-    found = {one.id: one for layout in layouts.variants(name) for one in contained.holders(layout.id) if one.file}
-    return tuple(sorted(found.values(), key=lambda one: (-one.units, one.name, one.id)))
-
-
 def measured(environment: Environment, change: CheckedChange, progress: Progress) -> Measured:
     """Compile and compare; raises ``VerificationFailed`` where the record itself cannot be compiled."""
     build = environment.build

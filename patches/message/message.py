@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass, replace
 
 from linesmith.analyzer.base.text import paragraph, visible
+from linesmith.analyzer.layouts.containment import holders_of
 from linesmith.analyzer.model import Candidate, CommitMessage, Finding, MoveKind
 from linesmith.patches.edit.verify import Verification
-from linesmith.patches.matrix.records import holders_of
 from linesmith.patches.message.paragraphs import (
     CODE,
     NO_FURTHER_CHECKS,

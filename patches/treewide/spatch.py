@@ -22,7 +22,7 @@ from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.build.confinement import Confinement, toolchain_of
 from linesmith.patches.build.kbuild import is_kernel
 from linesmith.patches.build.preparation import Progress
-from linesmith.patches.edit.unified import changed_lines
+from linesmith.patches.series.mails import changed_lines
 from linesmith.patches.treewide.series import TreeImage
 
 # Files that one process works on, so that a header they share is parsed once.

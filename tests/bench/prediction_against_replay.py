@@ -31,7 +31,7 @@ from linesmith.analyzer.cli.suggest import offered
 from linesmith.analyzer.model import Candidate, Finding, Interval, Layout
 from linesmith.analyzer.sharing.analysis import Explanation
 from linesmith.analyzer.slab.allocation import Kernel
-from linesmith.tuner.constraints.facts import Premises
+from linesmith.tuner.constraints.freedom import Premises
 from linesmith.tuner.propose.candidates import Suggestion
 from linesmith.tuner.reconstruction.reconstructed import reconstructed
 from linesmith.tuner.replay.plan import ReplayPlan, in_all_phases, relaid, unchanged

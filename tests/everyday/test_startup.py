@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import pkgutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 from c_source import compiled
 
+from linesmith.analyzer import model
 from linesmith.analyzer.cli import GROUPS
 
 HEAVY = frozenset(
@@ -68,3 +71,10 @@ def test_what_asks_for_layouts_alone_computes_nothing(tmp_path: Path) -> None:
     for found in loaded(["layout", old, "s"], ["diff", old, new], ["slab", old, "s"], base, ["index", old]):
         assert "linesmith.analyzer.layouts.dwarf" in found
         assert found & NUMBERS == set()
+
+
+def test_the_model_offers_every_name_of_its_files() -> None:
+    for file in pkgutil.iter_modules(model.__path__, f"{model.__name__}."):
+        for name, value in vars(import_module(file.name)).items():
+            if not name.startswith("_") and getattr(value, "__module__", file.name) == file.name:
+                assert getattr(model, name) is value

@@ -30,7 +30,7 @@ from linesmith.analyzer.model import (
     SlabPlace,
 )
 from linesmith.analyzer.slab.allocation import Kernel
-from linesmith.analyzer.slab.kernel import machine_of, release_of
+from linesmith.analyzer.slab.caches import machine_of, release_of
 from linesmith.analyzer.slab.starts import slab_places
 
 

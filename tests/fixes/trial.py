@@ -17,7 +17,7 @@ from linesmith.analyzer.cli.analysis import analyse
 from linesmith.analyzer.cli.suggest import offered
 from linesmith.analyzer.model import Candidate, Finding, Layout, Move
 from linesmith.analyzer.sharing.analysis import quiet_lines
-from linesmith.tuner.constraints.facts import Premises
+from linesmith.tuner.constraints.freedom import Premises
 from linesmith.tuner.propose.candidates import MOST_JUDGED, Suggestion, answers
 from linesmith.tuner.replay.judged import judged
 from linesmith.tuner.structure.advise import advise

@@ -26,7 +26,7 @@ from linesmith.patches.build.confinement import is_confinable
 from linesmith.patches.build.kbuild import kernel_build
 from linesmith.patches.build.kconfig import read_configuration
 from linesmith.patches.build.options import from_words, used_options
-from linesmith.patches.edit.unified import unified_diff
+from linesmith.patches.series.mails import unified_diff
 
 OPTIONS = tomllib.loads(Path(__file__).with_name("sources").joinpath("options.toml").read_text())
 HEADER = "struct cache {\n\tlong root;\n\tlong uses;\n};\n"

@@ -20,10 +20,10 @@ from linesmith.analyzer.base.child import Command, run
 from linesmith.analyzer.base.deadline import Deadline
 from linesmith.analyzer.base.errors import DeadlinePassed
 from linesmith.analyzer.model import FileChange
-from linesmith.patches.edit.unified import unified_diff
 from linesmith.patches.matrix.check import check
 from linesmith.patches.matrix.choice import CheckedChange, MatrixRequest
 from linesmith.patches.matrix.users import each
+from linesmith.patches.series.mails import unified_diff
 from linesmith.patches.source.tree import Tree
 
 CACHE = "struct cache {\n\tlong root;\n\tlong uses;\n};\n"

@@ -19,7 +19,7 @@ from linesmith.analyzer.base.child import Command, Ended, run
 from linesmith.analyzer.base.errors import VerificationFailed
 from linesmith.patches.build.confinement import Confinement, is_confinable
 from linesmith.patches.build.probe import check_reads
-from linesmith.patches.edit.unified import unified_diff
+from linesmith.patches.series.mails import unified_diff
 from linesmith.patches.source.tree import source_bytes, visible_files
 
 pytestmark = pytest.mark.skipif(not is_confinable(), reason="this kernel has no Landlock")

@@ -15,7 +15,7 @@ from legality.random_heat import Case, random_case
 
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Candidate, Layout, RecordKind, SourceFacts
-from linesmith.tuner.constraints.facts import Premises
+from linesmith.tuner.constraints.freedom import Premises
 from linesmith.tuner.propose.candidates import answers
 
 

@@ -25,9 +25,8 @@ from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.layouts.placement import lay_out, refusal
 from linesmith.analyzer.model import Layout, RecordKind, StructuralAdvice
 from linesmith.tuner.structure.case import Allocation
-from linesmith.tuner.structure.embedding import Pulling, pulled_in
 from linesmith.tuner.structure.locks import made_smaller
-from linesmith.tuner.structure.readers import put_apart
+from linesmith.tuner.structure.members import Pulling, pulled_in, put_apart
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("vmlinux-layouts")]
 

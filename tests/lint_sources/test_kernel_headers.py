@@ -11,7 +11,7 @@ from linesmith_command import linesmith
 from matrix.small_kernel import small_kernel
 from patch_cases import write_files
 
-from linesmith.patches.edit.unified import unified_diff
+from linesmith.patches.series.mails import unified_diff
 
 FILE = "include/linux/queue/limits.h"
 HEADER = "struct dql {\n\tword queued;\n\tword limit __attribute__((aligned(64)));\n};\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linesmith.patches.edit.unified import changed_lines, diffstat, unified_diff
+from linesmith.patches.series.mails import changed_lines, diffstat, unified_diff
 
 NUMBERS = [b"%d\n" % number for number in range(1, 13)]
 APPLIERS = (("git", "apply", "../p"), ("patch", "-p1", "--binary", "-s", "-i", "../p"))

@@ -15,7 +15,7 @@ import pytest
 from linesmith_command import LINESMITH, linesmith
 from record.programs import TWO_THREADS, compile_c, functions_of, profile_of, recording_of
 
-from linesmith.tuner.replay.recorded_trace import trace_of
+from linesmith.tuner.replay.replayer import trace_of
 
 USER = ("record", "--on", "qemu-user")
 

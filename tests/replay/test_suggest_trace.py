@@ -18,7 +18,7 @@ from linesmith.analyzer.demo import program
 from linesmith.analyzer.model import ObjectArea, ObjectKind, Recording
 from linesmith.plugins.profiles import recorded
 from linesmith.plugins.registry import read_profiles
-from linesmith.tuner.replay.recorded_trace import place_of_trace, with_trace
+from linesmith.tuner.replay.replayer import place_of_trace, with_trace
 
 pytestmark = pytest.mark.xdist_group("suggest-trace")
 INDEX = 0x4050C0

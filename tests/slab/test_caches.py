@@ -14,7 +14,7 @@ from linesmith.analyzer.base.errors import ElfError, SlabFactsError
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import Layout, SlabBasis, SlabCache, SlabGeometry
 from linesmith.analyzer.slab.allocation import CacheOptions, Kernel, Served, cache_of, has_slabs, own_cache
-from linesmith.analyzer.slab.kernel import measured_caches, release_of
+from linesmith.analyzer.slab.caches import measured_caches, release_of
 from linesmith.analyzer.slab.starts import slab_places
 
 DENTRY_FACTS = {"object_size": "192", "slab_size": "200", "align": "8", "objs_per_slab": "20", "order": "0"}

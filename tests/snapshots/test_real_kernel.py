@@ -19,7 +19,7 @@ from linesmith.analyzer.base.errors import DebugInfoMissing
 from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import CacheRequest, SlabBasis, SlabMachine
 from linesmith.analyzer.slab.allocation import Kernel, geometry_of, own_cache
-from linesmith.analyzer.slab.kernel import release_of
+from linesmith.analyzer.slab.caches import release_of
 from linesmith.plugins.registry import snapshot_source
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("guests")]

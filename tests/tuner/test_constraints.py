@@ -14,8 +14,7 @@ from linesmith.analyzer.layouts.single_moves import unmovable
 from linesmith.analyzer.model import FactKind, Layout, Member, MemberCategory, SlabMachine, SourceFact, SourceFacts
 from linesmith.analyzer.slab.allocation import Kernel, cache_of
 from linesmith.tuner.constraints.elsewhere import facts_of
-from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
-from linesmith.tuner.constraints.freedom import Freedom
+from linesmith.tuner.constraints.freedom import NO_PREMISES, Freedom, Premises
 from linesmith.tuner.constraints.rules import freedom
 from linesmith.tuner.propose.subject import subject
 

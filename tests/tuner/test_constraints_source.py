@@ -22,8 +22,7 @@ from linesmith.analyzer.model import (
     SourceFacts,
 )
 from linesmith.tuner.constraints.elsewhere import Elsewhere, elsewhere, facts_within
-from linesmith.tuner.constraints.facts import ConfiguredBuild, Premises
-from linesmith.tuner.constraints.freedom import Freedom
+from linesmith.tuner.constraints.freedom import ConfiguredBuild, Freedom, Premises
 from linesmith.tuner.constraints.rules import freedom
 from linesmith.tuner.propose.arrangement import swaps, unchanged
 from linesmith.tuner.propose.candidates import propose

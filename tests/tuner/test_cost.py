@@ -31,7 +31,7 @@ from linesmith.analyzer.model import (
     VariableRow,
 )
 from linesmith.analyzer.slab.allocation import Kernel
-from linesmith.tuner.constraints.facts import Premises
+from linesmith.tuner.constraints.freedom import Premises
 from linesmith.tuner.cost.meetings import cost, interest
 from linesmith.tuner.cost.phases import PhaseMixes, memory
 from linesmith.tuner.propose.candidates import propose

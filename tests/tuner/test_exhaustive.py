@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.model import ConflictPair, FactKind, Finding, Layout, MoveKind, SourceFact, SourceFacts
-from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
+from linesmith.tuner.constraints.freedom import NO_PREMISES, Premises
 from linesmith.tuner.propose.arrangement import Arrangement, price
 from linesmith.tuner.propose.candidates import propose
 from linesmith.tuner.propose.packing import packed

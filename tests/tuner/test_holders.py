@@ -13,7 +13,7 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import Layout, Searching, SlabMachine
 from linesmith.analyzer.slab.allocation import Kernel
-from linesmith.tuner.constraints.facts import Premises
+from linesmith.tuner.constraints.freedom import Premises
 from linesmith.tuner.cost.phases import PhaseMixes
 from linesmith.tuner.propose.candidates import proposal
 from linesmith.tuner.propose.subject import Holders

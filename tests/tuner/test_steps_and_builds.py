@@ -26,9 +26,9 @@ from linesmith.analyzer.model import (
     StepTable,
 )
 from linesmith.tuner.propose.candidates import propose
-from linesmith.tuner.propose.notes import as_built
 from linesmith.tuner.propose.steps import step_tables
 from linesmith.tuner.propose.subject import subject
+from linesmith.tuner.propose.tradeoff import as_built
 
 POOL = struct("pool", scalar("name"), scalar("limit"), scalar("used"), scalar("spare", 64), scalar("id", 4))
 LINE = meeting(POOL, "used", "limit")

@@ -20,11 +20,9 @@ from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import Layout, Member, MemberCategory, SlabMachine, StructuralAdvice
 from linesmith.analyzer.slab.allocation import Kernel
-from linesmith.tuner.structure.case import Allocation
-from linesmith.tuner.structure.embedding import Pulling, pulled_in
+from linesmith.tuner.structure.case import Allocation, without
 from linesmith.tuner.structure.locks import made_smaller
-from linesmith.tuner.structure.readers import put_apart
-from linesmith.tuner.structure.reshape import without
+from linesmith.tuner.structure.members import Pulling, pulled_in, put_apart
 
 LOCK = struct("vma_lock", scalar("word", 40))
 KERNEL = Kernel(SlabMachine(64, release=(6, 12)))

@@ -33,7 +33,7 @@ from linesmith.analyzer.report import suggest
 from linesmith.analyzer.report.candidate import Proposed, member_heat, short_change
 from linesmith.analyzer.report.pahole import excerpt
 from linesmith.analyzer.sharing.records import RecordContention, users_of
-from linesmith.tuner.propose.notes import IN_THE_SOURCE
+from linesmith.tuner.propose.tradeoff import IN_THE_SOURCE
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 WHOLE = Path(__file__).with_name("sources") / "suggest.txt"

@@ -27,8 +27,7 @@ from linesmith.analyzer.layouts.placement import (
 )
 from linesmith.analyzer.model import ConflictPair, FactKind, Layout, Member, Move, MoveKind, SourceFact
 from linesmith.analyzer.slab.allocation import Kernel, cache_of
-from linesmith.tuner.constraints.facts import Premises
-from linesmith.tuner.constraints.freedom import Constraint, ConstraintKind
+from linesmith.tuner.constraints.freedom import Constraint, ConstraintKind, Premises
 from linesmith.tuner.constraints.kernel_rules import linux_facts
 from linesmith.tuner.constraints.rules import freedom
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a person knows of the source, read from TOML and checked; and the premises of proposals that it is part of.
+"""What a person knows of the source, read from TOML and checked.
 
 Each record has its tables, ``[[address_space]]``, each with one fact: ``offset``, ``range``, ``positional``,
 ``first``, ``last``, ``wall``, ``together``, ``apart``, ``randomized`` or ``size``, a ``reason`` and a ``place``.
@@ -8,20 +8,17 @@ Each record has its tables, ``[[address_space]]``, each with one fact: ``offset`
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 
-from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.base.errors import ConstraintsError
 from linesmith.analyzer.base.toml import TomlError, read_toml
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.placement import visible_places
-from linesmith.analyzer.model import NO_FACTS, FactKind, Finding, SourceFact, SourceFacts
-from linesmith.analyzer.slab.allocation import Kernel
+from linesmith.analyzer.model import FactKind, SourceFact, SourceFacts
 
 _MOST_BYTES = 1 << 20
 _SIZES = {"now": FactKind.SIZE, "page": FactKind.PAGE, "slab": FactKind.SLAB}
@@ -126,20 +123,6 @@ def check_facts(facts: SourceFacts, *builds: Layouts) -> None:
                 raise ConstraintsError(f"there are facts for {record}.{member}, which the ELF file does not have{near}")
 
 
-def known_facts(facts: SourceFacts, layouts: Layouts) -> SourceFacts:
-    """The facts of records and members that the build has; a scan of its source may tell of others.
-
-    A fact of several members holds for those that are there; one of members that are not says nothing.
-    """
-    records = []
-    for record, facts_of_it in facts.records:
-        names = {name for variant in layouts.variants(record) for name in visible_places(variant, layouts)}
-        there = [replace(one, members=tuple(name for name in one.members if name in names)) for one in facts_of_it]
-        pairs = zip(facts_of_it, there, strict=True)
-        records.append((record, tuple(new for old, new in pairs if names and (new.members or not old.members))))
-    return SourceFacts(tuple(records))
-
-
 def _near(name: str, known: Sequence[str]) -> str:
     near = get_close_matches(name, dict.fromkeys(known), 3)
     return (
@@ -147,35 +130,3 @@ def _near(name: str, known: Sequence[str]) -> str:
         if near
         else "; leave it out, or name the build that has it with --configuration"
     )
-
-
-@dataclass(frozen=True, slots=True)
-class ConfiguredBuild:
-    """Another build of the same source, in which other members are there; ``title`` is what a user knows it by."""
-
-    title: str
-    layouts: Layouts
-
-
-@dataclass(frozen=True, slots=True)
-class Premises:
-    """``facts`` of the source; the ``kernel`` whose slab caches hold the objects, ``None`` for a program.
-
-    ``growth`` is by how many bytes a record may grow; ``None`` lets it grow where nothing else helps. A change must be
-    legal in all ``configurations``. ``accesses`` are what the code touches, ``None`` where that is not known.
-    ``parsed`` says of records, by name, how many units of the source were parsed for the facts, where it was scanned.
-    ``beside`` are findings on further lines of the same records, on which little waits: who uses them counts too.
-    ``shares`` are those of a line's record in all contention of the profile, by the rank of the line, where known.
-    """
-
-    facts: SourceFacts = field(default=NO_FACTS)
-    kernel: Kernel | None = None
-    growth: int | None = None
-    configurations: tuple[ConfiguredBuild, ...] = ()
-    accesses: AccessMap | None = None
-    beside: tuple[Finding, ...] = ()
-    parsed: Mapping[str, int] = field(default_factory=dict)
-    shares: Mapping[int, float] = field(default_factory=dict)
-
-
-NO_PREMISES = Premises()

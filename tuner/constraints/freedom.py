@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which layouts of a record are legal: plain data for those who search, and the one predicate that all of them ask.
 
-Below that, what every rule looks at (``RuledRecord``), and the effects that rules have.
+Below that, what every rule looks at (``RuledRecord``), the effects that rules have, and the premises of proposals.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import pairwise
 
+from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.placement import LayoutAtom, MemberPlace, visible_places
-from linesmith.analyzer.model import FactKind, Layout, SourceFact
+from linesmith.analyzer.model import NO_FACTS, FactKind, Finding, Layout, SourceFact, SourceFacts
+from linesmith.analyzer.slab.allocation import Kernel
 
 
 class ConstraintKind(StrEnum):
@@ -269,3 +271,49 @@ def record_of(
 def source_of(fact: SourceFact) -> str:
     """Where the fact is from."""
     return fact.place or "the source"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredBuild:
+    """Another build of the same source, in which other members are there; ``title`` is what a user knows it by."""
+
+    title: str
+    layouts: Layouts
+
+
+@dataclass(frozen=True, slots=True)
+class Premises:
+    """``facts`` of the source; the ``kernel`` whose slab caches hold the objects, ``None`` for a program.
+
+    ``growth`` is by how many bytes a record may grow; ``None`` lets it grow where nothing else helps. A change must be
+    legal in all ``configurations``. ``accesses`` are what the code touches, ``None`` where that is not known.
+    ``parsed`` says of records, by name, how many units of the source were parsed for the facts, where it was scanned.
+    ``beside`` are findings on further lines of the same records, on which little waits: who uses them counts too.
+    ``shares`` are those of a line's record in all contention of the profile, by the rank of the line, where known.
+    """
+
+    facts: SourceFacts = field(default=NO_FACTS)
+    kernel: Kernel | None = None
+    growth: int | None = None
+    configurations: tuple[ConfiguredBuild, ...] = ()
+    accesses: AccessMap | None = None
+    beside: tuple[Finding, ...] = ()
+    parsed: Mapping[str, int] = field(default_factory=dict)
+    shares: Mapping[int, float] = field(default_factory=dict)
+
+
+NO_PREMISES = Premises()
+
+
+def known_facts(facts: SourceFacts, layouts: Layouts) -> SourceFacts:
+    """The facts of records and members that the build has; a scan of its source may tell of others.
+
+    A fact of several members holds for those that are there; one of members that are not says nothing.
+    """
+    records = []
+    for record, facts_of_it in facts.records:
+        names = {name for variant in layouts.variants(record) for name in visible_places(variant, layouts)}
+        there = [replace(one, members=tuple(name for name in one.members if name in names)) for one in facts_of_it]
+        pairs = zip(facts_of_it, there, strict=True)
+        records.append((record, tuple(new for old, new in pairs if names and (new.members or not old.members))))
+    return SourceFacts(tuple(records))

@@ -26,21 +26,23 @@ from linesmith.analyzer.model import (
     Strategy,
 )
 from linesmith.analyzer.sharing.records import WORTH_CHANGING
-from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
+from linesmith.tuner.constraints.freedom import NO_PREMISES, Premises
 from linesmith.tuner.cost.meetings import proofs, residuals
 from linesmith.tuner.cost.phases import memory
 from linesmith.tuner.propose.advice import meeting_here, nothing_helps, refuse_hopeless
 from linesmith.tuner.propose.arrangement import Option, churn, lightest
-from linesmith.tuner.propose.notes import doubt, notes, split
 from linesmith.tuner.propose.search import options
 from linesmith.tuner.propose.subject import ContendedRecord, refused_elsewhere, subject
 from linesmith.tuner.propose.tradeoff import (
     Tradeoff,
     best_first,
     disturbed,
+    doubt,
     elsewhere,
     left,
+    notes,
     smallest_first,
+    split,
     tradeoff,
 )
 

@@ -32,8 +32,7 @@ from linesmith.analyzer.layouts.single_moves import unmovable
 from linesmith.analyzer.model import ConflictPair, Finding, HolderChange, Layout, Move, SourceFact
 from linesmith.analyzer.slab.allocation import Kernel, own_cache
 from linesmith.tuner.constraints.elsewhere import Elsewhere, elsewhere, facts_of, facts_within, opened
-from linesmith.tuner.constraints.facts import NO_PREMISES, ConfiguredBuild, Premises
-from linesmith.tuner.constraints.freedom import Freedom
+from linesmith.tuner.constraints.freedom import NO_PREMISES, ConfiguredBuild, Freedom, Premises
 from linesmith.tuner.constraints.kernel_rules import holding_members
 from linesmith.tuner.constraints.rules import freedom
 from linesmith.tuner.cost.meetings import Cost, RecordHeat, cost, interest, record_heat, spots

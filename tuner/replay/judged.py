@@ -20,7 +20,7 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, NOT_JUDGED, Candidate, Finding, Layout, Profile
 from linesmith.analyzer.sharing.parts import own_members
 from linesmith.analyzer.sharing.triage import top_members
-from linesmith.tuner.constraints.facts import Premises
+from linesmith.tuner.constraints.freedom import Premises
 from linesmith.tuner.cost.meetings import contended_on
 from linesmith.tuner.propose.candidates import MOST_CANDIDATES, Suggestion, candidate
 from linesmith.tuner.reconstruction.reconstructed import reconstructed

@@ -5,20 +5,23 @@ How far a change may be chance is told by a block bootstrap over windows of the 
 Its windows are taken as blocks that might have come in other numbers: they are drawn with replacement, and the change
 is computed anew each time. Of several runs that might all have been the real one, runs are drawn first. Source:
 Kuensch, "The jackknife and the bootstrap for general stationary observations", Annals of Statistics 17 (1989).
+
+The trace of a recording lies where its profile does, and the profile knows its digest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from enum import IntEnum
+from hashlib import blake2b, file_digest
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from linesmith.analyzer.base.errors import TraceError
-from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Interval, Misses
+from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Interval, Misses, Profile, Recording
 from linesmith.tuner import _replay
 from linesmith.tuner.replay.plan import ReplayPlan, ShardBy, Sharding
 from linesmith.tuner.replay.scene import TraceScene
@@ -38,6 +41,7 @@ FloatArray = npt.NDArray[np.float64]
 
 # Misses of the bytes at one place by the doing of stores to another: kinds of the scene, offsets of the old layout.
 PlacePair = _replay.Pair
+_DIGEST_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,3 +286,49 @@ def may_be_equal(before: Windows, after: Windows) -> bool:
     old, new = resampled(before, after)
     low, high = np.quantile(new - old, (TAIL, 1 - TAIL))
     return bool(low <= 0 <= high)
+
+
+def place_of_trace(profile: Path) -> Path:
+    """Where the trace of the profile at ``profile`` lies unless the user says otherwise."""
+    return profile.with_name(f"{profile.name}.trace")
+
+
+def digest_of(trace: Path) -> str:
+    """What a recording knows its trace by, hexadecimal; raises ``TraceError`` when the file cannot be read."""
+    try:
+        with trace.open("rb") as file:
+            return file_digest(file, lambda: blake2b(digest_size=_DIGEST_BYTES)).hexdigest()
+    except OSError as error:
+        raise TraceError(f"the trace {trace} cannot be read: {error.strerror or error}; record again") from error
+
+
+def with_trace(profile: Profile, trace: Path) -> Profile:
+    """The profile of a recording that knows ``trace`` as its own, which is whole then.
+
+    Raises ``TraceError`` when the trace cannot be read or is damaged.
+    """
+    if profile.recording is None:
+        return profile
+    add_totals(trace)
+    return replace(profile, recording=replace(profile.recording, trace=digest_of(trace)))
+
+
+def trace_of(recording: Recording | None, profile: Path, named: Path | None = None) -> Path | None:
+    """The trace of the ``recording`` in the file ``profile``: the one ``named``, or else the one in its place.
+
+    ``None`` where there is none to look for. Raises ``TraceError`` when it is not there, not whole or another's.
+    """
+    recorded = recording.trace if recording else ""
+    trace = named or place_of_trace(profile)
+    if not recorded or (named and not named.is_file()):
+        if named:
+            open_trace(named, (), ())
+        return named
+    if not trace.exists():
+        raise TraceError(f"{trace}, the trace of {profile}, does not exist; name it with --trace")
+    if digest_of(trace) != recorded:
+        raise TraceError(
+            f"{trace} is not the trace of {profile}: it belongs to another recording, or is damaged; name the right"
+            " one with --trace, or record again"
+        )
+    return trace

@@ -44,7 +44,7 @@ from linesmith.analyzer.model import (
 from linesmith.plugins import registry
 from linesmith.plugins.api import BENCH, BUILD, Tell
 from linesmith.plugins.profiles.recorded import encode_for
-from linesmith.tuner.replay.recorded_trace import place_of_trace, with_trace
+from linesmith.tuner.replay.replayer import place_of_trace, with_trace
 from linesmith.tuner.run.simulated import Interrupted, SimulatedBenchmark, failure_of, recorded, simulated_block
 
 _MOST_CHARACTERS = 4096

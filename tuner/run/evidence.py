@@ -17,7 +17,7 @@ from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import Built, Evidence, Finding, Profile, Searching, TunePlan
 from linesmith.analyzer.sharing.analysis import explain, narrowed
 from linesmith.plugins.registry import read_profiles
-from linesmith.tuner.replay.recorded_trace import trace_of
+from linesmith.tuner.replay.replayer import trace_of
 from linesmith.tuner.run.block import RecordTask
 from linesmith.tuner.run.journal import Journal
 from linesmith.tuner.run.laboratory import Laboratory

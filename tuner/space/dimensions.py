@@ -23,7 +23,7 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.placement import round_up
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Candidate, Finding, Move, MoveKind, Outcome
 from linesmith.analyzer.sharing.parts import own_members
-from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
+from linesmith.tuner.constraints.freedom import NO_PREMISES, Premises
 from linesmith.tuner.cost.meetings import contention, share_together
 from linesmith.tuner.propose.advice import refuse_hopeless
 from linesmith.tuner.propose.arrangement import Option, moves, unchanged
@@ -43,7 +43,7 @@ LEAST = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class HotRecord:
+class SearchedRecord:
     """``leading`` is the record's hottest line, ``lines`` are all of them, one for each of their objects of this type.
 
     ``subject`` carries the contacts of all of them; ``others`` are the profile's other findings. ``contended`` are the
@@ -57,9 +57,9 @@ class HotRecord:
     contended: float
 
 
-def hot_records(
+def searched_records(
     findings: Sequence[Finding], layouts: Layouts, wanted: str, premises: Premises = NO_PREMISES
-) -> Iterator[HotRecord]:
+) -> Iterator[SearchedRecord]:
     """Records whose members may be rearranged, hottest first; those called ``wanted`` only, unless it is empty.
 
     Raises ``NothingToSuggest`` with the reason for the hottest line when there is none.
@@ -77,7 +77,7 @@ def hot_records(
         layout = leading.objects[0].layout if leading.objects else None
         if layout is None or layout not in done:
             try:
-                yield _hot_record(leading, [one for one in chosen if one is not leading], layouts, premises)
+                yield _searched_record(leading, [one for one in chosen if one is not leading], layouts, premises)
                 done.add(layout)
             except NothingToSuggest as reason:
                 reasons.append(reason)
@@ -85,7 +85,9 @@ def hot_records(
         raise reasons[0]
 
 
-def _hot_record(leading: Finding, others: Sequence[Finding], layouts: Layouts, premises: Premises) -> HotRecord:
+def _searched_record(
+    leading: Finding, others: Sequence[Finding], layouts: Layouts, premises: Premises
+) -> SearchedRecord:
     first = leading.objects[0] if leading.objects else None
     # Whose members could move has to be known, though it may not be known who meets whom.
     known = first is not None and first.layout is not None and first.outcome is Outcome.RESOLVED
@@ -95,7 +97,7 @@ def _hot_record(leading: Finding, others: Sequence[Finding], layouts: Layouts, p
     lines = [line for finding in same for line in _by_object(finding, leading.objects[0].layout)]
     target = subject(lines[0], layouts, lines[1:], premises)
     contended = max(sum(contact.weight for contact in target.heat.sampled), sum(one.contended for one in same))
-    return HotRecord(leading, tuple(lines), tuple(others), target, contended)
+    return SearchedRecord(leading, tuple(lines), tuple(others), target, contended)
 
 
 def _by_object(finding: Finding, layout: int | None) -> Iterator[Finding]:
@@ -109,7 +111,7 @@ def _by_object(finding: Finding, layout: int | None) -> Iterator[Finding]:
             yield replace(own, triage=replace(own.triage, pairs=pairs))
 
 
-def estimate(record: HotRecord, option: Option) -> float:
+def estimate(record: SearchedRecord, option: Option) -> float:
     """What a layout is predicted to cost as a ratio to the layout as it is, below 1 when better.
 
     The ratio is that of contended samples as ``suggest`` counts them, not of time: it orders what is replayed.
@@ -141,12 +143,12 @@ AS_IT_IS = Choice("as it is")
 AtomGroup = list[int]
 
 
-def groups(record: HotRecord) -> list[AtomGroup]:
+def groups(record: SearchedRecord) -> list[AtomGroup]:
     """The groups of the record's hot atoms, the hottest first; each atom is in one."""
     return harmless_groups(record.subject, hottest(record)[:MOST_ATOMS])[:MOST_GROUPS]
 
 
-def hottest(record: HotRecord) -> list[int]:
+def hottest(record: SearchedRecord) -> list[int]:
     """Atoms with hot members that may move, those that cost most first; of equal ones the written before the read."""
     target = record.subject
     heat = {spot: [0.0, float(spot.written), float(spot.samples)] for spot in target.heat.spots}
@@ -168,7 +170,7 @@ class SearchDimension:
     choices: tuple[Choice, ...]
 
 
-def dimensions(record: HotRecord, candidates: Sequence[Candidate], growth: int) -> tuple[SearchDimension, ...]:
+def dimensions(record: SearchedRecord, candidates: Sequence[Candidate], growth: int) -> tuple[SearchDimension, ...]:
     """The dimensions, each with all that ``candidates`` choose in it, though they may grow by ``growth`` bytes only."""
     target = record.subject
     found: dict[str, list[Choice]] = {}
@@ -183,7 +185,7 @@ def dimensions(record: HotRecord, candidates: Sequence[Candidate], growth: int) 
     return tuple(SearchDimension(name, tuple(choices)) for name, choices in found.items() if len(choices) > 1)
 
 
-def assigned(record: HotRecord, candidate: Candidate) -> dict[str, Choice]:
+def assigned(record: SearchedRecord, candidate: Candidate) -> dict[str, Choice]:
     """What a candidate chooses in which dimension."""
     target = record.subject
     places = {target.parts[atom].name: _place_of(target, group) for group in groups(record) for atom in group}
@@ -217,7 +219,7 @@ def _where(move: Move) -> str:
     return f"behind {move.after}" if move.after else "at the front"
 
 
-def _places(record: HotRecord, group: AtomGroup, growth: int) -> list[Choice]:
+def _places(record: SearchedRecord, group: AtomGroup, growth: int) -> list[Choice]:
     """Places to put the group or its first atom at, each for all that amount to the same, predicted best first."""
     target = record.subject
     best: dict[tuple[object, ...], tuple[tuple[float, ...], Choice]] = {}
@@ -266,7 +268,7 @@ def _effect(target: ContendedRecord, group: AtomGroup, option: Option) -> tuple[
     return lines, met, option.size
 
 
-def _alignments(record: HotRecord, atom: int, growth: int) -> list[Choice]:
+def _alignments(record: SearchedRecord, atom: int, growth: int) -> list[Choice]:
     """Alignments that the record has room for, to a line, to a pair of lines, alone on either, and within a line."""
     target = record.subject
     first, size = target.parts[atom].members[0], target.layout.size
@@ -285,7 +287,7 @@ def _alignments(record: HotRecord, atom: int, growth: int) -> list[Choice]:
     return choices
 
 
-def _own_size(record: HotRecord, atom: int) -> int:
+def _own_size(record: SearchedRecord, atom: int) -> int:
     """The power of two that keeps a member of several hot parts within a line; 0 where there is nothing to keep."""
     target = record.subject
     names = target.parts[atom].names
@@ -314,7 +316,7 @@ class Room:
         return f"no alignment was searched, for {searched}{held} {allowed}: {place} (growth = {self.bytes} in [search])"
 
 
-def room_wanted(record: HotRecord, growth: int) -> Room | None:
+def room_wanted(record: SearchedRecord, growth: int) -> Room | None:
     """The hot member that takes the fewest bytes more to begin a cache line.
 
     ``None`` where alignments are searched, as a record that is ``growth`` bytes larger can be of whole lines and what
@@ -326,7 +328,7 @@ def room_wanted(record: HotRecord, growth: int) -> Room | None:
     return min(_rooms(record), key=lambda one: one.bytes, default=None)
 
 
-def _rooms(record: HotRecord) -> Iterator[Room]:
+def _rooms(record: SearchedRecord) -> Iterator[Room]:
     """What each alignment to a line takes which the space would have, were there room."""
     target = record.subject
     for atom in hottest(record)[:MOST_ALIGNED] if target.may_resize else ():

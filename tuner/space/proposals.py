@@ -16,12 +16,19 @@ from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Candidate, Dimension, Finding, HolderChange, MoveKind, Point, Searching, Space
-from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
+from linesmith.tuner.constraints.freedom import NO_PREMISES, Premises
 from linesmith.tuner.propose.arrangement import Option, price, unchanged
 from linesmith.tuner.propose.candidates import candidate, propose
 from linesmith.tuner.propose.subject import ContendedRecord
 from linesmith.tuner.space.composition import Choice, composed
-from linesmith.tuner.space.dimensions import HotRecord, SearchDimension, assigned, dimensions, estimate, hot_records
+from linesmith.tuner.space.dimensions import (
+    SearchDimension,
+    SearchedRecord,
+    assigned,
+    dimensions,
+    estimate,
+    searched_records,
+)
 
 # Points of a space, the illegal ones included.
 MOST_POINTS = 600
@@ -80,7 +87,7 @@ def picked(made: Sequence[SearchDimension], point: Point) -> Iterator[Choice]:
 
 
 def smaller(
-    record: HotRecord, made: Sequence[SearchDimension], suggested: Sequence[Candidate], growth: int
+    record: SearchedRecord, made: Sequence[SearchDimension], suggested: Sequence[Candidate], growth: int
 ) -> tuple[SearchDimension, ...]:
     """The dimensions with so few choices that there are at most ``MOST_POINTS`` points.
 
@@ -123,7 +130,7 @@ class RecordProposals:
     """
 
     space: Space
-    record: HotRecord
+    record: SearchedRecord
     layouts: Layouts
     legality: Legality
 
@@ -168,7 +175,7 @@ def proposals(
 
     Raises ``NothingToSuggest`` when there is none, with the reason for the hottest line.
     """
-    for record in hot_records(findings, layouts, searching.type, premises):
+    for record in searched_records(findings, layouts, searching.type, premises):
         found = _proposals(record, layouts, searching.growth)
         if found.legality.options:
             return found
@@ -188,7 +195,7 @@ def _around(holders: Sequence[HolderChange]) -> Iterator[str]:
         yield f"around it grow {sizes}"
 
 
-def _proposals(record: HotRecord, layouts: Layouts, growth: int) -> RecordProposals:
+def _proposals(record: SearchedRecord, layouts: Layouts, growth: int) -> RecordProposals:
     suggested = _suggested(record, layouts, growth)
     made = smaller(record, dimensions(record, suggested, growth), suggested, growth)
     legal = legality(record.subject, made, growth)
@@ -199,7 +206,7 @@ def _proposals(record: HotRecord, layouts: Layouts, growth: int) -> RecordPropos
     return RecordProposals(Space(searched, known), record, layouts, legal)
 
 
-def _suggested(record: HotRecord, layouts: Layouts, growth: int) -> list[Candidate]:
+def _suggested(record: SearchedRecord, layouts: Layouts, growth: int) -> list[Candidate]:
     """What ``suggest`` has for the record and is small enough; no swap where a move of one member does it too."""
     line, *others = record.lines
     try:
@@ -217,7 +224,7 @@ def _suggested(record: HotRecord, layouts: Layouts, growth: int) -> list[Candida
     ]
 
 
-def _point(record: HotRecord, made: Sequence[SearchDimension], candidate: Candidate) -> Point | None:
+def _point(record: SearchedRecord, made: Sequence[SearchDimension], candidate: Candidate) -> Point | None:
     """The point at which the candidate is made; ``None`` where it cannot be chosen."""
     point = [0] * len(made)
     places = {one.name: number for number, one in enumerate(made)}

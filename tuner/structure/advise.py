@@ -26,15 +26,13 @@ from linesmith.analyzer.model import (
     StructuralAdvice,
     StructureKind,
 )
-from linesmith.tuner.constraints.facts import NO_PREMISES, Premises
+from linesmith.tuner.constraints.freedom import NO_PREMISES, Premises
 from linesmith.tuner.replay.judged import traced
 from linesmith.tuner.replay.plan import ShardBy, Sharding, aligned, unchanged
 from linesmith.tuner.replay.runs import RecordRuns, ReplayedLayout
-from linesmith.tuner.structure.case import AdvicePremises, Case, case_of
-from linesmith.tuner.structure.embedding import pulling_in
+from linesmith.tuner.structure.case import AdvicePremises, Case, case_of, known_members
 from linesmith.tuner.structure.locks import counting_apart, sharding, shrinking
-from linesmith.tuner.structure.readers import pushing_out, reading_first
-from linesmith.tuner.structure.reshape import known_members
+from linesmith.tuner.structure.members import pulling_in, pushing_out, reading_first
 
 Rule = Callable[[Case], Iterator[StructuralAdvice]]
 

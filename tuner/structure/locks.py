@@ -30,8 +30,18 @@ from linesmith.analyzer.model import (
     TriageKind,
 )
 from linesmith.analyzer.sharing.parts import own_members
-from linesmith.tuner.structure.case import Allocation, Case, accessors, main_member, sampled, tallied
-from linesmith.tuner.structure.reshape import at, explained, shrunk, with_member
+from linesmith.tuner.structure.case import (
+    Allocation,
+    Case,
+    accessors,
+    at,
+    explained,
+    main_member,
+    sampled,
+    shrunk,
+    tallied,
+    with_member,
+)
 
 # Of the accesses that write a member so many are single atomic instructions in one that needs no lock.
 ATOMIC_SHARE = 0.5
