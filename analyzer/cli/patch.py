@@ -164,7 +164,8 @@ def choose(found: Explanation, premises: Premises, trace: Path | None, choice: i
     """
     from linesmith.analyzer.attribution.placement import is_of_another_build
     from linesmith.analyzer.cli.suggest import free_candidates, offered
-    from linesmith.patches.message.trouble import origin
+    from linesmith.analyzer.sharing.accounts import recorded_from
+    from linesmith.patches.message.trouble import ProfileOrigin
     from linesmith.tuner.propose.candidates import reasons
 
     answers = offered(found, premises, trace)
@@ -179,7 +180,8 @@ def choose(found: Explanation, premises: Premises, trace: Path | None, choice: i
     answer, candidate = known[number - 1]
     seen = [one for one in (*found.findings, *found.colder) if one.objects and one.objects[0].type == candidate.type]
     members = [member for one in seen or [answer.finding] for member in one.members]
-    profiled = origin(found.profile, members, another_build=is_of_another_build(found.profile))
+    origin = recorded_from(found.profile, another_build=is_of_another_build(found.profile))
+    profiled = ProfileOrigin(*origin, tuple(members))
     return ChosenCandidate(number, candidate, answer.finding, premises.facts.of(candidate.type), profiled)
 
 

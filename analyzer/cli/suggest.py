@@ -162,7 +162,9 @@ def suggested(
     sharded: Sharded | None = None,
 ) -> Suggested:
     """What can be done about each line, by moving members and otherwise; raises what a replay raises."""
+    from linesmith.analyzer.attribution.placement import is_of_another_build
     from linesmith.analyzer.report.candidate import Suggested
+    from linesmith.analyzer.sharing.accounts import recorded_from
     from linesmith.analyzer.sharing.records import quiet
 
     return Suggested(
@@ -177,6 +179,7 @@ def suggested(
         found.records,
         narrowed_to=found.narrowed_to,
         quiet=quiet(found.records, found.profile),
+        workload=recorded_from(found.profile, another_build=is_of_another_build(found.profile))[0],
     )
 
 

@@ -80,7 +80,7 @@ class Suggested:
     one whose slabs hold the objects, ``None`` for a program. ``trace`` is the file that was replayed, empty for
     reconstructed runs. ``records`` are those of the whole profile, by share. ``given`` are the files and options for a
     command that goes on from here. ``narrowed_to`` a type, there are no other records. ``quiet`` is a sentence where
-    hardly anybody waits.
+    hardly anybody waits. ``workload`` is the machine that was profiled and what ran on it.
     """
 
     elf: ElfIdentity
@@ -95,6 +95,7 @@ class Suggested:
     given: tuple[str, ...] = ()
     narrowed_to: str = ""
     quiet: str = ""
+    workload: str = ""
 
     @property
     def slabs(self) -> str:
@@ -187,16 +188,10 @@ def move_words(move: Move) -> str:
     return f"move {move.member}{whole} {place}{hole}"
 
 
-def moved_names(candidate: Candidate) -> frozenset[str]:
-    """Members that move or change places."""
-    alone = [name for move in candidate.moves for name in (move.member, move.partner) if name]
-    return frozenset(alone + [name for move in candidate.moves for name in move.members if name])
-
-
 def concerned_names(candidate: Candidate) -> frozenset[str]:
     """Members that move, and those of the heaviest pairs that meet."""
     pairs = list(dict.fromkeys((residual.first, residual.second) for residual in candidate.residuals))
-    return frozenset(name for pair in pairs[:MOST_PAIRS] for name in pair) | moved_names(candidate)
+    return frozenset(name for pair in pairs[:MOST_PAIRS] for name in pair) | candidate.moved
 
 
 HEAD = ("", "change", "saves (80% interval)", "size", "pages/1,000", "moved", "diff")

@@ -97,14 +97,26 @@ c2c.txt on vmlinux (build-id c0ffee); changes are replayed on runs reconstructed
                       counter
 
 1  pool: move used behind id, candidate cjrcg
+  lines     of an object that begins at byte 0 of a line, as on the hottest line: offset member; R
+            read, W written; % of the record's contention; * moves; cold: no access
+            line 0 before: 16 limit R 100%, 24 used* W and 4 cold
+                    after: 16 limit R 100% and 4 cold
+            line 1 before: 3 cold
+                    after: 120 used* W and 3 cold
   why       limit misses after stores to used (stores by pool_take; loads by pool_full): 90 -> 2
             misses
   saves     1.8% of the contended loads of the profile (80% interval 1.2% to 1.9%): 88 of 5,000
+  worse     nothing that the replay saw
+  sure      replayed on 30 runs reconstructed from the samples, 5,000 accesses to 1 object; misses
+            are counted, no time is measured
   size      128 bytes, 2 lines (unchanged); 1 member moves, a diff of 2 lines
   memory    unchanged in slabs of pool_cache
-  checked   Only the layout was checked.
+  checked   Only the layout was checked. Not checked: other configurations (`patch --matrix`
+            compiles them)
   also      make used a per-thread counter
   patch     linesmith patch vmlinux 'my c2c.txt' --type pool --candidate cjrcg --tree DIR
+  then      linesmith bench PLAN.toml FILE.patch
+            (before sending it, on hardware; PLAN.toml names tree, build and benchmark)
   more      linesmith suggest vmlinux 'my c2c.txt' --type pool --candidate cjrcg
 """
 
@@ -181,6 +193,8 @@ def test_a_change_of_the_structure_is_explained_where_no_layout_helps() -> None:
   who       pool_take (80 samples): writes used
   saves     not estimated
   costs     A reader sees a sum that is about right.
+  then      no patch is written for this: change the source, then `linesmith bench PLAN.toml
+            FILE.patch`
   more      linesmith suggest vmlinux c2c.txt --type pool --full
 """
     )

@@ -24,7 +24,6 @@ from linesmith.analyzer.report.candidate import (
     concerned_names,
     meetings,
     member_heat,
-    moved_names,
 )
 from linesmith.analyzer.report.change_block import answer_rows, layout_rows, notes_of
 from linesmith.analyzer.report.findings import (
@@ -169,7 +168,7 @@ def _candidate(one: Numbered, suggested: Suggested, profile: Profile) -> Section
         f"candidate-{one.number}",
         (candidate.before, layouts),
         (candidate.after, layouts),
-        Emphasis(moved_names(candidate), concerned_names(candidate) | frozenset(list(heat)[:MOST_HOT]), heat),
+        Emphasis(candidate.moved, concerned_names(candidate) | frozenset(list(heat)[:MOST_HOT]), heat),
         heat_of(candidate.before, layouts, suggested.findings, profile),
         memory_rows(*candidate.memory),
     )
