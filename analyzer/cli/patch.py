@@ -158,7 +158,7 @@ class PatchRequest:
 
 
 def choose(found: Explanation, premises: Premises, trace: Path | None, choice: int | str | None) -> ChosenCandidate:
-    """The candidate with that number or name, or the first that is recommended.
+    """The candidate with that number or name, or the recommended one that saves most.
 
     Raises ``CandidateUnknown``, ``NothingToSuggest`` when none is recommended, and what a replay raises.
     """
@@ -174,7 +174,9 @@ def choose(found: Explanation, premises: Premises, trace: Path | None, choice: i
         raise NothingToSuggest(reasons(answers) if answers or not found.others else _ALL_SMALL)
     candidates = [candidate for _, candidate in known]
     number = number_of(choice, candidates, lambda: free_candidates(found, premises, trace))
-    number = number or next((at for at, one in enumerate(candidates, 1) if one.recommended), None)
+    # As `suggest` explains that which saves most.
+    recommended = [at for at, one in enumerate(candidates, 1) if one.recommended]
+    number = number or max(recommended, key=lambda at: candidates[at - 1].judgement.saved, default=None)
     if number is None:
         raise _nothing_recommended(answers)
     answer, candidate = known[number - 1]

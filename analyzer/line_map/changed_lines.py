@@ -23,8 +23,8 @@ from linesmith.analyzer.model import (
     Member,
 )
 
-# Lines, each with a row before and one after, and the smallest share of a member that is worth a figure.
-MOST_LINES, LEAST_SHARE = 4, 0.005
+# Lines, each with a row before and one after; the smallest shares of a member that is hot, and that is worth a figure.
+MOST_LINES, LEAST_HOT, LEAST_SHARE = 4, 0.05, 0.005
 # Lines, or pairs, that a sentence names as worse, and members that are named of a line.
 MOST_WORSE, MOST_NAMES = 1, 3
 
@@ -106,11 +106,12 @@ def _by_line(layout: Layout, begin: int) -> dict[int, list[Member]]:
 
 
 def _row(there: Sequence[Member], uses: dict[str, MemberUse], moved: frozenset[str], width: int) -> str:
-    """``0 root R 37%, 16 guard* RW 39% and 5 cold``: as many members as fit, those that move and the hottest first."""
+    """``0 root R 37%, 16 guard* RW 39% and 5 cold``: as many members as fit, hot ones first, then those that move."""
     if not there:
         return "nothing of the object"
     shown = [one for one in there if one.name in moved or (one.name in uses and uses[one.name].letters)]
-    shown.sort(key=lambda one: (one.name not in moved, -uses[one.name].share if one.name in uses else 0.0))
+    share_of = {one.name: uses[one.name].share if one.name in uses else 0.0 for one in shown}
+    shown.sort(key=lambda one: (share_of[one.name] < LEAST_HOT, one.name not in moved, -share_of[one.name]))
     text = ""
     for most in range(len(shown), -1, -1):
         words = []

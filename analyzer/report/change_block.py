@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from linesmith.analyzer.base.text import listed, per_cent
 from linesmith.analyzer.layouts.gaps import lines
-from linesmith.analyzer.line_map.changed_lines import KEY, changed_lines, starts, worse
+from linesmith.analyzer.line_map.changed_lines import KEY, MOST_LINES, changed_lines, starts, worse
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Candidate,
@@ -36,6 +36,8 @@ from linesmith.analyzer.report.structure import tables
 from linesmith.analyzer.sharing.records import WORTH_CHANGING, users_of
 
 LABEL = 10
+# A change with so many lines of text has room for all of its cache lines.
+ROOMY = 36
 MOST_WHY = 3
 MOST_FUNCTIONS = 2
 MOST_NEIGHBOURS = 4
@@ -74,27 +76,37 @@ def nothing_to_change(suggested: Suggested, answers: Sequence[RecordAnswer], col
 def change_block(suggested: Suggested, answer: RecordAnswer, columns: int, most: int) -> list[str]:
     """The first change of the record in at most ``most`` lines; the others are named."""
     first, *others = answer.changes
-    rows = [*(layout_rows(first.numbered, suggested, columns) if first.numbered else _structure_rows(first, suggested))]
+    shown = MOST_LINES if most >= ROOMY else MOST_LINES // 2
+    layout = layout_rows(first.numbered, suggested, columns, shown) if first.numbered else None
+    rows = [*(layout or _structure_rows(first, suggested))]
     saves = (f", which saves {one.saves}" if one.saves else "" for one in others)
     rows += [("also", f"{one.what}{gain}") for one, gain in zip(others, saves, strict=True)][:MOST_ROWS]
     name = f", candidate {first.numbered.name}" if first.numbered else ""
     title = prose(f"{answer.rank}  {answer.title}: {first.what}{name}", then="   ", columns=columns)
-    block = "\n".join([title, *label_rows(rows, LABEL, columns)]).splitlines()
-    commands = list(_commands(first, answer, suggested, columns)) if suggested.given else []
-    return [*block[: most - len(commands)], *commands]
+    block, commands = title.splitlines(), [*_commands(first, answer, suggested, columns)] if suggested.given else []
+    for row in rows:
+        lines = label_rows([row], LABEL, columns)[0].splitlines()
+        if len(block) + len(lines) + len(commands) > most:
+            break
+        block += lines
+    return [*block, *commands]
 
 
 # A change of the layout.
 
 
-def layout_rows(one: Numbered, suggested: Suggested, columns: int = WIDTH) -> Iterator[Labelled]:
-    """What a reviewer asks of a candidate; a row without a label goes on with the one before."""
+def layout_rows(
+    one: Numbered, suggested: Suggested, columns: int = WIDTH, most: int = MOST_LINES
+) -> Iterator[Labelled]:
+    """What a reviewer asks of a candidate, with at most so many cache lines; a row without a label continues another.
+
+    Where there is no room for all, the last ones can be left out.
+    """
     candidate, finding = one.candidate, one.line.finding
     record = [it for it in suggested.findings if it.objects and it.objects[0].layout == finding.objects[0].layout]
     if change(candidate) != short_change(candidate):
         yield "change", change(candidate)
-    yield from _line_rows(candidate, finding, suggested, columns)
-    yield from labelled("why", _why(candidate, record))
+    yield from _line_rows(candidate, finding, suggested, columns, most)
     # What a judgement counts: misses that were replayed, or what the profile has.
     counted_as = "misses" if candidate.judgement.runs == 1 or finding.simulated else "contended loads"
     saves = saved_words(saved(candidate.judgement), counted_as, finding.whole)
@@ -119,6 +131,7 @@ def layout_rows(one: Numbered, suggested: Suggested, columns: int = WIDTH) -> It
         yield "but", f"{caches} do not align objects to {aligned} bytes; the saving is what is left with that"
     yield from (("doubt", one) for one in [candidate.doubt] if one)
     yield from (_checked(note, scanned="--tree" in suggested.given) for note in candidate.notes[-1:])
+    yield from labelled("why", _why(candidate, record))
 
 
 def _certainty(found: Judgement) -> str:
@@ -184,7 +197,9 @@ def _pair(victim: str, writer: str, counts: str, findings: Sequence[Finding]) ->
     return f"{victim} misses after stores to {writer}{f' ({code})' if code else ''}: {counts}"
 
 
-def _line_rows(candidate: Candidate, finding: Finding, suggested: Suggested, columns: int) -> Iterator[Labelled]:
+def _line_rows(
+    candidate: Candidate, finding: Finding, suggested: Suggested, columns: int, most: int
+) -> Iterator[Labelled]:
     """The cache lines that the change touches, before and after."""
     one, layouts = finding.objects[0], suggested.layouts
     outer = candidate.before if candidate.before.name or one.layout is None else layouts.by_id(one.layout)
@@ -195,7 +210,7 @@ def _line_rows(candidate: Candidate, finding: Finding, suggested: Suggested, col
     members = [member for it in same for member in it.members if member.begin == it.objects[0].start]
     sides = candidate.before, candidate.after
     width = min(columns, WIDTH) - LABEL - 2
-    rows = list(changed_lines(sides, (at + begin[0], at + begin[1]), members, candidate.moved, width))
+    rows = list(changed_lines(sides, (at + begin[0], at + begin[1]), members, candidate.moved, width, most))
     if rows:
         varied = any(step % CACHE_LINE_BYTES for step in candidate.steps)
         where = f"of an object that begins at byte {begin[0]} of a line, as on the hottest line: " * varied
@@ -281,9 +296,9 @@ def _commands(one: RecordChange, answer: RecordAnswer, suggested: Suggested, col
         tree = () if "--tree" in given else ("--tree", "DIR")
         words = ("linesmith", "patch", *given, "--candidate", one.numbered.name, *tree)
         yield from shell_rows(f"  {'patch':<{LABEL - 1}}", words, columns)
-        yield from shell_rows(f"  {'then':<{LABEL - 1}}", ("linesmith", "bench", "PLAN.toml", "FILE.patch"), columns)
-        when = "(before sending it, on hardware; PLAN.toml names tree, build and benchmark)"
-        yield from label_rows([("", when)], LABEL, columns)
+        yield from label_rows(
+            [("then", "linesmith bench PLAN.toml FILE.patch  # on hardware, before sending it")], LABEL
+        )
     shown = ("--candidate", one.numbered.name) if one.numbered else ("--full",)
     yield from shell_rows(f"  {'more':<{LABEL - 1}}", ("linesmith", "suggest", *given, *shown), columns)
 

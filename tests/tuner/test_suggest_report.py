@@ -103,8 +103,6 @@ c2c.txt on vmlinux (build-id c0ffee); changes are replayed on runs reconstructed
                     after: 16 limit R 100% and 4 cold
             line 1 before: 3 cold
                     after: 120 used* W and 3 cold
-  why       limit misses after stores to used (stores by pool_take; loads by pool_full): 90 -> 2
-            misses
   saves     1.8% of the contended loads of the profile (80% interval 1.2% to 1.9%): 88 of 5,000
   worse     nothing that the replay saw
   sure      replayed on 30 runs reconstructed from the samples, 5,000 accesses to 1 object; misses
@@ -113,10 +111,11 @@ c2c.txt on vmlinux (build-id c0ffee); changes are replayed on runs reconstructed
   memory    unchanged in slabs of pool_cache
   checked   Only the layout was checked. Not checked: other configurations (`patch --matrix`
             compiles them)
+  why       limit misses after stores to used (stores by pool_take; loads by pool_full): 90 -> 2
+            misses
   also      make used a per-thread counter
   patch     linesmith patch vmlinux 'my c2c.txt' --type pool --candidate cjrcg --tree DIR
-  then      linesmith bench PLAN.toml FILE.patch
-            (before sending it, on hardware; PLAN.toml names tree, build and benchmark)
+  then      linesmith bench PLAN.toml FILE.patch  # on hardware, before sending it
   more      linesmith suggest vmlinux 'my c2c.txt' --type pool --candidate cjrcg
 """
 
