@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where a result goes, what the terminal can show of it, and what is said beside it on standard error.
+"""Where a result goes, what the terminal can show of it, and what is printed on standard error.
 
 A result goes to the terminal or the file that ``-o`` names, never to one that the command reads. Remarks, child
 commands and progress are as loud as ``-q`` and ``-v`` have it; who waits at a terminal sees how far it is, a log gets
@@ -163,7 +163,7 @@ _START = "subprocess.Popen"
 
 
 class Loudness(IntEnum):
-    """How much is said: results and errors only, remarks too, every child command and what took how long."""
+    """How much is printed: results and errors only, remarks too, every child command and what took how long."""
 
     QUIET = 0
     NORMAL = 1
@@ -183,7 +183,7 @@ def quiet() -> bool:
 
 
 def remark(sentence: str) -> None:
-    """Say a sentence about the work, unless that is unwanted; names in it may come from files and are made visible."""
+    """Print a sentence on the work, unless that is unwanted; names in it may come from files and are made visible."""
     say(f"linesmith: {sentence}")
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``linesmith patch``: a candidate as a patch of the source tree, confirmed by compiling it.
 
-The candidates are those of ``suggest``. What stands in the way of every one of them is found before the search, which
-takes longest; what is not as expected of the patch that comes out is said beside it.
+The candidates are those of ``suggest``. What prevents every one of them is found before the search, which
+takes longest; what is not as expected of the patch that comes out is printed on standard error.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class ChosenCandidate:
 
 @dataclass(frozen=True, slots=True)
 class PatchRequest:
-    """What a user wants of the patches beside their content; slabs are worked out for ``cpus``.
+    """What a user wants of the patches besides their content; slabs are worked out for ``cpus``.
 
     ``deadline`` is for reading the tree and for the compiles that confirm the patch; each configuration that is asked
     for by its name has as much time for itself.
@@ -212,7 +212,7 @@ def _check_tree(elf: Path, tree: Tree) -> None:
 
 
 def survey(found: Explanation, tree: Tree, request: PatchRequest, *, dry_run: bool) -> tuple[SourceScan, ...]:
-    """Who relies on the order of the records found; raises what stands in the way of every candidate.
+    """Who relies on the order of the records found; raises what prevents every candidate.
 
     A record may have no declaration in the tree, or one that must stay; the tree may have no configuration, or not the
     one that is asked for; a tool may be missing, the flags may not suit the file. Where one of the records has no such
@@ -258,7 +258,7 @@ def show_draft(choice: ChosenCandidate, tree: Tree, request: PatchRequest) -> No
 def deliver(
     choice: ChosenCandidate, tree: Tree, request: PatchRequest, scans: Sequence[SourceScan], layouts: Layouts
 ) -> bool:
-    """The candidate as confirmed patches, written where they are to go; what is not as expected is told beside them.
+    """The candidate as confirmed patches, written where they are to go; what is not as expected is a remark.
 
     ``layouts`` are those of the ELF file. Returns whether a configuration that was asked for has it worse than before,
     or was not judged in time.

@@ -246,7 +246,7 @@ def order(command: tuple[str, ...], output: Path, machine: str, given: Mapping[s
 
 
 def choose(machine: str, order: Order) -> Recorder:
-    """The recorder called ``machine``; for ``auto`` the first that can do it, and why is said on standard error.
+    """The recorder called ``machine``; for ``auto`` the first that can do it, and why is printed on standard error.
 
     A kernel that was named is booted. Raises ``NotRecorded`` when none can.
     """

@@ -23,7 +23,7 @@ MOST_TOUCHERS = 3
 
 
 def level(cell: Cell) -> int:
-    """How hot a cell is drawn: 0 nobody was seen to touch it, 1 nobody waited for it, up to ``HOTTEST``."""
+    """How hot a cell is drawn: 0 no access was seen, 1 nobody waited for it, up to ``HOTTEST``."""
     heat = cell.heat or 0.0
     heat = round(heat, 2) or heat  # as it is printed
     touched = heat > 0 or cell.reads or cell.writes or cell.written
