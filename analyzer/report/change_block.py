@@ -21,16 +21,14 @@ from linesmith.analyzer.model import (
     StructuralAdvice,
 )
 from linesmith.analyzer.report.candidate import (
-    Meetings,
     Numbered,
     Saving,
     Suggested,
     change,
-    meetings,
     saved,
     short_change,
 )
-from linesmith.analyzer.report.prose import WIDTH, counted, in_columns, label_rows, labelled, prose, shell_rows, widest
+from linesmith.analyzer.report.prose import WIDTH, counted, label_rows, labelled, prose, shell_rows
 from linesmith.analyzer.report.record_changes import RecordAnswer, RecordChange, reason_of
 from linesmith.analyzer.report.structure import tables
 from linesmith.analyzer.sharing.records import WORTH_CHANGING, users_of
@@ -306,12 +304,6 @@ def _commands(one: RecordChange, answer: RecordAnswer, suggested: Suggested, col
 # All there is on a candidate.
 
 
-def answer_rows(candidate: Candidate) -> Iterator[Labelled]:
-    """What the replay consists of, and where the members still meet."""
-    yield from labelled("replayed", _judged_rows(candidate.judgement))
-    yield from labelled("together", _meeting_rows(meetings(candidate)))
-
-
 def notes_of(one: Numbered) -> tuple[str, ...]:
     """What else to know of the candidate, without what has a row of its own: what it rests on, then what binds it."""
     candidate = one.candidate
@@ -325,25 +317,7 @@ def of_contended(finding: Finding) -> str:
     return f"of {count:,} contended {'accesses' if finding.simulated else 'loads'}"
 
 
-def _meeting_rows(found: Meetings) -> Iterator[str]:
-    """The pairs as a table; below a pair that still meets, in which caches."""
-    if not found.rows:
-        return
-    table = [["phases on one line of", *(f"{size} bytes" for size in found.sizes)]]
-    table += [
-        [f"{one.first} and {one.second}", *(f"{before} -> {after}" for before, after in one.phases)]
-        for one in found.rows
-    ]
-    widths = widest(table)
-    head, *rows = (in_columns(cells, widths).rstrip() for cells in table)
-    yield head
-    for one, text in zip(found.rows, rows, strict=True):
-        yield text
-        yield from [f"  of the objects {one.places}"] if one.places else []
-    yield from [f"… and {found.more} more pairs; --format json has them"] if found.more else []
-
-
-def _judged_rows(found: Judgement) -> Iterator[str]:
+def judged_rows(found: Judgement) -> Iterator[str]:
     """What the net consists of: lines, pairs, the whole profile; how much was replayed, then what to doubt."""
     if found.refusal:
         yield found.refusal
@@ -369,7 +343,7 @@ def sharded_rows(sharded: Sharded, columns: int) -> Iterator[str]:
     yield prose(what, then="  ", columns=columns)
     found = sharded.judgement
     rows = [("saves", found.refusal or saved_words(saved(found), "misses", "profile"))]
-    rows += labelled("replayed", _judged_rows(found)) if not found.refusal else ()
+    rows += labelled("replayed", judged_rows(found)) if not found.refusal else ()
     yield from label_rows(rows, LABEL, columns)
     best = "The best case: every access goes to one copy; what walks all of them, or finds another's, costs more."
     yield prose(best, "  - ", "    ", columns)

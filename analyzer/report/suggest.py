@@ -20,8 +20,8 @@ from linesmith.analyzer.report.candidate import (
 )
 from linesmith.analyzer.report.change_block import (
     LABEL,
-    answer_rows,
     change_block,
+    judged_rows,
     layout_rows,
     notes_of,
     nothing_to_change,
@@ -29,7 +29,7 @@ from linesmith.analyzer.report.change_block import (
 )
 from linesmith.analyzer.report.json_text import Json, fields_of, json_text
 from linesmith.analyzer.report.pahole import excerpt
-from linesmith.analyzer.report.prose import WIDTH, label_rows, prose
+from linesmith.analyzer.report.prose import WIDTH, label_rows, labelled, prose
 from linesmith.analyzer.report.record_changes import (
     RecordAnswer,
     answers_text,
@@ -123,7 +123,7 @@ def _in_full(
 
 def _answer(one: Numbered, suggested: Suggested, columns: int) -> str:
     rows = [("because", one.candidate.recommended)] if one.candidate.recommended else []
-    rows += [*layout_rows(one, suggested, columns), *answer_rows(one.candidate)]
+    rows += [*layout_rows(one, suggested, columns), *labelled("replayed", judged_rows(one.candidate.judgement))]
     notes = (prose(note, "  - ", "    ", columns) for note in notes_of(one))
     title = f"{'recommended: ' if one.candidate.recommended else ''}candidate {one.name}: {change(one.candidate)}"
     return "\n".join([prose(title, then="  ", columns=columns), *label_rows(rows, LABEL, columns), *notes])

@@ -25,7 +25,7 @@ from linesmith.analyzer.report.candidate import (
     meetings,
     member_heat,
 )
-from linesmith.analyzer.report.change_block import answer_rows, layout_rows, notes_of
+from linesmith.analyzer.report.change_block import judged_rows, layout_rows, notes_of
 from linesmith.analyzer.report.findings import (
     ProfileSection,
     examples,
@@ -48,7 +48,7 @@ from linesmith.analyzer.report.html.page import (
     touched_cells,
     why,
 )
-from linesmith.analyzer.report.prose import counted, first_of
+from linesmith.analyzer.report.prose import counted, first_of, labelled
 from linesmith.analyzer.report.record_changes import record_answers, rows_of, shown_answers, table_head
 from linesmith.analyzer.report.structure import tables
 from linesmith.analyzer.sharing.accounts import accounts, type_of
@@ -176,7 +176,7 @@ def _candidate(one: Numbered, suggested: Suggested, profile: Profile) -> Section
         "name": one.name,
         "change": change(candidate),
         "because": candidate.recommended,
-        "facts": _grouped((*layout_rows(one, suggested), *answer_rows(candidate))),
+        "facts": _grouped((*layout_rows(one, suggested), *labelled("replayed", judged_rows(candidate.judgement)))),
         "pair": pair,
         "meetings": meetings(candidate),
         "why": why(one.steps, one.line.finding, f"with candidate {one.name}"),
