@@ -295,7 +295,7 @@ def _commands(one: RecordChange, answer: RecordAnswer, suggested: Suggested, col
         words = ("linesmith", "patch", *given, "--candidate", one.numbered.name, *tree)
         yield from shell_rows(f"  {'patch':<{LABEL - 1}}", words, columns)
         yield from label_rows(
-            [("then", "linesmith bench PLAN.toml FILE.patch  # on hardware, before sending it")], LABEL
+            [("then", "linesmith bench PLAN.toml FILE.patch  # on hardware, before sending it")], LABEL, columns
         )
     shown = ("--candidate", one.numbered.name) if one.numbered else ("--full",)
     yield from shell_rows(f"  {'more':<{LABEL - 1}}", ("linesmith", "suggest", *given, *shown), columns)

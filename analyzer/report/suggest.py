@@ -40,7 +40,7 @@ from linesmith.analyzer.report.record_changes import (
 from linesmith.analyzer.report.structure import advice_object, advice_rows
 
 # Lines of the first screen, and those that the explained change has at least.
-MOST_LINES, LEAST_BLOCK = 58, 28
+MOST_LINES, LEAST_BLOCK = 56, 28
 # Characters of a build-id, and candidates of a record of which none is recommended.
 MOST_BUILD_ID = 12
 MOST_POSSIBLE = 5
