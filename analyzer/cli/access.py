@@ -68,7 +68,7 @@ def command(
 
 
 def about_type(elf: Path, type_: str, member: str | None, format_: str, limit: int | None, columns: int) -> str:
-    """Who touches the members, or one ``member``, of every type called so; of each the first ``limit`` functions.
+    """Who touches the members, or one ``member``, of every type of that name; of each the first ``limit`` functions.
 
     Raises ``TypeNotFound``.
     """
@@ -115,7 +115,7 @@ def _called(member: str, chosen: Sequence[Layout], layouts: Layouts) -> dict[int
 
 
 def about_code(elf: Path, function: str | None, address: str | None, format_: str) -> str:
-    """What every function called so touches, or the instruction at an address; without either how many accesses are.
+    """What every function of that name touches, or the instruction at an address; without either how many accesses are.
 
     Raises ``FunctionNotFound``.
     """

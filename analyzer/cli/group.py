@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The group of commands, each imported on first use; what is said of a command line that is wrong; names to complete.
+"""The group of commands, each imported on first use; what a wrong command line prints; names to complete.
 
 What is wrong is one sentence with the next step: ``linesmith COMMAND: sentence; next step``. How the process runs is
 here too: what ends it, and how seldom Python looks for values that refer to each other in a circle.
@@ -133,7 +133,7 @@ def seldom_collected() -> Iterator[None]:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Raises ``click.Abort`` in the block when the process is told to end or loses its terminal.
+    """Raises ``click.Abort`` in the block when the process is asked to end or loses its terminal.
 
     So that children end and by-products go. A signal that the caller has ignored (``nohup``) stays so.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where a result goes, what the terminal can show of it, and what is said beside it on standard error.
+"""Where a result goes, what the terminal can show of it, and what is printed on standard error.
 
 A result goes to the terminal or the file that ``-o`` names, never to one that the command reads. Remarks, child
 commands and progress are as loud as ``-q`` and ``-v`` have it; who waits at a terminal sees how far it is, a log gets
@@ -163,7 +163,7 @@ _START = "subprocess.Popen"
 
 
 class Loudness(IntEnum):
-    """How much is said: results and errors only, remarks too, every child command and what took how long."""
+    """How much is printed: results and errors only, remarks too, every child command and what took how long."""
 
     QUIET = 0
     NORMAL = 1
@@ -183,7 +183,7 @@ def quiet() -> bool:
 
 
 def remark(sentence: str) -> None:
-    """Say a sentence about the work, unless that is unwanted; names in it may come from files and are made visible."""
+    """Print a sentence on the work, unless that is unwanted; names in it may come from files and are made visible."""
     say(f"linesmith: {sentence}")
 
 
@@ -261,6 +261,8 @@ CLEAR_LINE = "\r\x1b[K"
 _NUMBER = re.compile(r"\d+")
 # Seconds for which nobody wonders what a command does.
 _PATIENCE = 30.0
+# Seconds after which what is left can be estimated.
+_LEAST_KNOWN = 3.0
 
 
 def tell_who_waits(progress: str) -> None:
@@ -310,7 +312,7 @@ def shown(doing: str) -> Iterator[Callable[[int, int], None]]:
     if quiet() or not sys.stderr.isatty():
         steps = StepReporter()
         # Being called at all lets an interrupt end the work.
-        yield lambda done, total: steps(f"{doing}, which can take minutes the first time") if done < total else None
+        yield lambda done, total: steps(f"{doing}: {100 * done // total} % done") if done < total else None
         return
     try:
         yield _PercentLine(doing)
@@ -319,14 +321,17 @@ def shown(doing: str) -> Iterator[Callable[[int, int], None]]:
 
 
 class _PercentLine:
-    """One line that shows the share that is done, redrawn once per percent."""
+    """One line that shows the share that is done and the seconds that are left, redrawn once per percent."""
 
     def __init__(self, doing: str) -> None:
         self.doing = visible(doing)
         self.percent = -1
+        self.begun = time.monotonic()
 
     def __call__(self, done: int, total: int) -> None:
         percent = 100 * done // total if total else 100
         if percent > self.percent:
             self.percent = percent
-            click.echo(f"{CLEAR_LINE}{self.doing}: {percent} %", err=True, nl=False)
+            taken = time.monotonic() - self.begun
+            left = f", {taken * (total - done) / done:.0f} s left" if done and taken > _LEAST_KNOWN else ""
+            click.echo(f"{CLEAR_LINE}{self.doing}: {percent} %{left}", err=True, nl=False)

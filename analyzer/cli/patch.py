@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``linesmith patch``: a candidate as a patch of the source tree, confirmed by compiling it.
 
-The candidates are those of ``suggest``. What stands in the way of every one of them is found before the search, which
-takes longest; what is not as expected of the patch that comes out is said beside it.
+The candidates are those of ``suggest``. What prevents every one of them is found before the search, which
+takes longest; what is not as expected of the patch that comes out is printed on standard error.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class ChosenCandidate:
 
 @dataclass(frozen=True, slots=True)
 class PatchRequest:
-    """What a user wants of the patches beside their content; slabs are worked out for ``cpus``.
+    """What a user wants of the patches besides their content; slabs are worked out for ``cpus``.
 
     ``deadline`` is for reading the tree and for the compiles that confirm the patch; each configuration that is asked
     for by its name has as much time for itself.
@@ -158,13 +158,14 @@ class PatchRequest:
 
 
 def choose(found: Explanation, premises: Premises, trace: Path | None, choice: int | str | None) -> ChosenCandidate:
-    """The candidate with that number or name, or the first that is recommended.
+    """The candidate with that number or name, or the recommended one that saves most.
 
     Raises ``CandidateUnknown``, ``NothingToSuggest`` when none is recommended, and what a replay raises.
     """
     from linesmith.analyzer.attribution.placement import is_of_another_build
     from linesmith.analyzer.cli.suggest import free_candidates, offered
-    from linesmith.patches.message.trouble import origin
+    from linesmith.analyzer.sharing.accounts import recorded_from
+    from linesmith.patches.message.trouble import ProfileOrigin
     from linesmith.tuner.propose.candidates import reasons
 
     answers = offered(found, premises, trace)
@@ -173,13 +174,16 @@ def choose(found: Explanation, premises: Premises, trace: Path | None, choice: i
         raise NothingToSuggest(reasons(answers) if answers or not found.others else _ALL_SMALL)
     candidates = [candidate for _, candidate in known]
     number = number_of(choice, candidates, lambda: free_candidates(found, premises, trace))
-    number = number or next((at for at, one in enumerate(candidates, 1) if one.recommended), None)
+    # As `suggest` explains that which saves most.
+    recommended = [at for at, one in enumerate(candidates, 1) if one.recommended]
+    number = number or max(recommended, key=lambda at: candidates[at - 1].judgement.saved, default=None)
     if number is None:
         raise _nothing_recommended(answers)
     answer, candidate = known[number - 1]
     seen = [one for one in (*found.findings, *found.colder) if one.objects and one.objects[0].type == candidate.type]
     members = [member for one in seen or [answer.finding] for member in one.members]
-    profiled = origin(found.profile, members, another_build=is_of_another_build(found.profile))
+    origin = recorded_from(found.profile, another_build=is_of_another_build(found.profile))
+    profiled = ProfileOrigin(*origin, tuple(members))
     return ChosenCandidate(number, candidate, answer.finding, premises.facts.of(candidate.type), profiled)
 
 
@@ -208,7 +212,7 @@ def _check_tree(elf: Path, tree: Tree) -> None:
 
 
 def survey(found: Explanation, tree: Tree, request: PatchRequest, *, dry_run: bool) -> tuple[SourceScan, ...]:
-    """Who relies on the order of the records found; raises what stands in the way of every candidate.
+    """Who relies on the order of the records found; raises what prevents every candidate.
 
     A record may have no declaration in the tree, or one that must stay; the tree may have no configuration, or not the
     one that is asked for; a tool may be missing, the flags may not suit the file. Where one of the records has no such
@@ -254,7 +258,7 @@ def show_draft(choice: ChosenCandidate, tree: Tree, request: PatchRequest) -> No
 def deliver(
     choice: ChosenCandidate, tree: Tree, request: PatchRequest, scans: Sequence[SourceScan], layouts: Layouts
 ) -> bool:
-    """The candidate as confirmed patches, written where they are to go; what is not as expected is told beside them.
+    """The candidate as confirmed patches, written where they are to go; what is not as expected is a remark.
 
     ``layouts`` are those of the ELF file. Returns whether a configuration that was asked for has it worse than before,
     or was not judged in time.

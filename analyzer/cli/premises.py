@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the proposals of ``suggest``, ``patch``, ``report`` and ``intent`` rest on beside the profile and the layouts.
+"""What the proposals of ``suggest``, ``patch``, ``report`` and ``intent`` rest on besides the profile and the layouts.
 
 That are options (how much a record may grow, what a file of facts or another build forbids, the machine), and what the
 source code says: who relies on the order of members, and which members one ``#if`` holds together. Both commands that
@@ -68,7 +68,7 @@ scanning_given = options.gathered(
 def scan(tree: Path, build: Path | None, records: Sequence[str]) -> tuple[SourceScan, ...]:
     """What the code of ``tree`` says of each record; raises ``ScanFailed`` and ``ToolMissing``.
 
-    What could not be parsed is told.
+    What could not be parsed is named.
     """
     from linesmith.patches.scan.scan import Watch, scanned
 
@@ -159,7 +159,7 @@ class PremiseOptions:
             read_facts(self.constraints)
 
     def on_machine_of(self, profile: Profile) -> PremiseOptions:
-        """The same with the CPUs of the profiled machine, where the user said none."""
+        """The same with the CPUs of the profiled machine, where the user gave none."""
         from linesmith.analyzer.sharing.accounts import machine_cpus
 
         if self.cpus_said:

@@ -246,7 +246,7 @@ def order(command: tuple[str, ...], output: Path, machine: str, given: Mapping[s
 
 
 def choose(machine: str, order: Order) -> Recorder:
-    """The recorder called ``machine``; for ``auto`` the first that can do it, and why is said on standard error.
+    """The recorder called ``machine``; for ``auto`` the first that can do it, and why is printed on standard error.
 
     A kernel that was named is booted. Raises ``NotRecorded`` when none can.
     """
@@ -282,10 +282,11 @@ def record(recorder: Recorder, order: Order, output: Path) -> Profile | None:
     with scratch("linesmith-record-", "cannot create a temporary directory") as folder, interruptible():
         trace = folder / _TRACE if order.trace else None
         recorded = recorder.record(replace(order, trace=trace), folder, tell_who_waits)
-        if recorded.memory is not None:
-            tell_who_waits("looking up objects in the memory dump")
+        dump = " and looking up objects in the memory dump" if recorded.memory is not None else ""
+        tell_who_waits(f"the run has ended; reading its counts{dump}")
         profile = with_objects(recorded, vmlinux, partial(snapshot_source, _SNAPSHOT_SOURCE))
         if trace and order.trace and trace.is_file():
+            tell_who_waits(f"saving the trace, {trace.stat().st_size >> 20} MiB")
             profile = with_trace(profile, trace) if profile else None
             with trace.open("rb") as file:  # it may be larger than memory
                 deliver_parts(iter(partial(file.read, _PART_BYTES), b""), order.trace, ("trace",))

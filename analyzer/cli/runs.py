@@ -63,7 +63,7 @@ class RunOptions:
         return replace(plan, budget=budget)
 
     def settings(self) -> dict[str, str | int]:
-        """What the executor's plugin is told: only what was said.
+        """The settings of the executor's plugin: only those that were given.
 
         Raises ``click.UsageError`` for what is another's.
         """

@@ -2,7 +2,7 @@
 """Options that may be set once, by a variable or a file, instead of with each command.
 
 No option is among them that names what a command reads or writes, that decides what is done, or that keeps a result:
-those are said where the command is given. A value is taken from the command line, then from a variable, the user's
+those are given where the command is given. A value is taken from the command line, then from a variable, the user's
 ``config.toml``, the table ``defaults`` of the ``linesmith.toml`` of a tree, and last from the default. A tree may be
 anybody's, so its file may set little and is read with suspicion.
 

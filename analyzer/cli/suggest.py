@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from linesmith.analyzer.cli import maps, options, premises
-from linesmith.analyzer.cli.output import remark, text_columns
+from linesmith.analyzer.cli.output import remark, shown, text_columns
 from linesmith.analyzer.cli.premises import CandidateChoice, number_of, scan_findings
 
 if TYPE_CHECKING:
@@ -132,11 +132,16 @@ def offered(found: Explanation, premises: Premises, trace: Path | None) -> tuple
     layouts = found.reading.layouts
     shares = shares_by_line(found.records, found.findings)
     premises = replace(premises, beside=quiet_lines(found), accesses=found.accesses, shares=shares)
-    given = answers(found.findings, layouts, premises, found.others, MOST_JUDGED)
-    if trace is None:
-        return judged(given, sampled(given, found.findings, found.profile, layouts, premises))
+    with shown("searching changes for the hot lines") as progress:
+        given = answers(found.findings, layouts, premises, found.others, MOST_JUDGED, progress)
     records = (candidate.before for answer in given for candidate in answer.candidates)
-    return judged(given, traced(records, found.profile, layouts, trace, members_met(given)))
+    with shown("replaying the changes of each record") as progress:
+        progress(0, len(given))
+        if trace is None:
+            runs = sampled(given, found.findings, found.profile, layouts, premises)
+        else:
+            runs = traced(records, found.profile, layouts, trace, members_met(given))
+        return judged(given, runs, progress)
 
 
 def free_candidates(found: Explanation, premises: Premises, trace: Path | None) -> tuple[Candidate, ...]:
@@ -155,7 +160,9 @@ def suggested(
     sharded: Sharded | None = None,
 ) -> Suggested:
     """What can be done about each line, by moving members and otherwise; raises what a replay raises."""
+    from linesmith.analyzer.attribution.placement import is_of_another_build
     from linesmith.analyzer.report.candidate import Suggested
+    from linesmith.analyzer.sharing.accounts import recorded_from
     from linesmith.analyzer.sharing.records import quiet
 
     return Suggested(
@@ -170,6 +177,7 @@ def suggested(
         found.records,
         narrowed_to=found.narrowed_to,
         quiet=quiet(found.records, found.profile),
+        workload=recorded_from(found.profile, another_build=is_of_another_build(found.profile))[0],
     )
 
 

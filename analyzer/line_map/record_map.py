@@ -36,8 +36,8 @@ def line_map(
 ) -> LineMap:
     """The record as an object of it lies that starts ``phase`` bytes into a line of ``line_bytes``.
 
-    Without a phase that of most contended samples is taken, 0 where there are none. ``caption`` stands before what is
-    said of the phases. Heat is a share of the record's contended samples, with those of its lines that may be of it.
+    Without a phase that of most contended samples is taken, 0 where there are none. ``caption`` is before what is
+    known of the phases. Heat is a share of the record's contended samples, with those of its lines that may be of it.
     """
     start = (heat.phases[0][0] if heat.phases else 0) if phase is None else phase
     start %= line_bytes
@@ -193,7 +193,7 @@ def folded(drawn: LineMap) -> tuple[MapLine | Fold, ...]:
 
 
 def _what(line: MapLine, long: bool) -> str:
-    """What a fold with this line in it is said to be; empty for a line that must be seen."""
+    """What a fold with this line in it is called; empty for a line that must be seen."""
     if any(cell.heat or cell.reads or cell.writes or cell.written or cell.moved for cell in line.cells):
         return ""
     if len(line.cells) == 1:

@@ -126,6 +126,11 @@ class Candidate:
         before, after = (max(one.natural_alignment, one.alignment or 1) for one in (self.before, self.after))
         return before, after
 
+    @property
+    def moved(self) -> frozenset[str]:
+        """Members that move or change places."""
+        return frozenset(name for move in self.moves for name in (move.member, move.partner, *move.members) if name)
+
 
 @dataclass(frozen=True, slots=True)
 class CommitMessage:

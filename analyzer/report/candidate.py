@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -12,7 +11,6 @@ from math import gcd
 from linesmith.analyzer.base.text import listed, per_cent
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import (
-    CACHE_LINE_BYTES,
     Candidate,
     ElfIdentity,
     Finding,
@@ -21,7 +19,6 @@ from linesmith.analyzer.model import (
     LineMember,
     Move,
     MoveKind,
-    PhaseProof,
     Residual,
     Sharded,
     SlabMachine,
@@ -80,7 +77,7 @@ class Suggested:
     one whose slabs hold the objects, ``None`` for a program. ``trace`` is the file that was replayed, empty for
     reconstructed runs. ``records`` are those of the whole profile, by share. ``given`` are the files and options for a
     command that goes on from here. ``narrowed_to`` a type, there are no other records. ``quiet`` is a sentence where
-    hardly anybody waits.
+    hardly anybody waits. ``workload`` is the machine that was profiled and what ran on it.
     """
 
     elf: ElfIdentity
@@ -95,6 +92,7 @@ class Suggested:
     given: tuple[str, ...] = ()
     narrowed_to: str = ""
     quiet: str = ""
+    workload: str = ""
 
     @property
     def slabs(self) -> str:
@@ -187,16 +185,10 @@ def move_words(move: Move) -> str:
     return f"move {move.member}{whole} {place}{hole}"
 
 
-def moved_names(candidate: Candidate) -> frozenset[str]:
-    """Members that move or change places."""
-    alone = [name for move in candidate.moves for name in (move.member, move.partner) if name]
-    return frozenset(alone + [name for move in candidate.moves for name in move.members if name])
-
-
 def concerned_names(candidate: Candidate) -> frozenset[str]:
     """Members that move, and those of the heaviest pairs that meet."""
     pairs = list(dict.fromkeys((residual.first, residual.second) for residual in candidate.residuals))
-    return frozenset(name for pair in pairs[:MOST_PAIRS] for name in pair) | moved_names(candidate)
+    return frozenset(name for pair in pairs[:MOST_PAIRS] for name in pair) | candidate.moved
 
 
 HEAD = ("", "change", "saves (80% interval)", "size", "pages/1,000", "moved", "diff")
@@ -231,20 +223,14 @@ def most_pages(candidate: Candidate) -> tuple[int, int] | None:
 
 # In how many phases the members of a pair share a line.
 
-MOST_PLACES = 3
-
 
 @dataclass(frozen=True, slots=True)
 class MeetingRow:
-    """A pair: in how many ``phases`` it shares a line before and after, for each size of lines.
-
-    ``places`` are the caches in whose objects it still does so on a usual line.
-    """
+    """A pair: in how many ``phases`` it shares a line before and after, for each size of lines."""
 
     first: str
     second: str
     phases: tuple[tuple[str, str], ...]
-    places: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,9 +249,7 @@ def meetings(candidate: Candidate) -> Meetings:
     rows = []
     for group in pairs[:MOST_PAIRS]:
         phases = tuple(_phases(one, candidate.steps) for one in group)
-        # At the usual line only: pairs of lines are fetched together on some machines, and at times.
-        usual = next((_by_place(one, candidate.proofs) for one in group if one.line_bytes == CACHE_LINE_BYTES), "")
-        rows.append(MeetingRow(group[0].first, group[0].second, phases, usual))
+        rows.append(MeetingRow(group[0].first, group[0].second, phases))
     return Meetings(sizes, tuple(rows), max(0, len(pairs) - MOST_PAIRS))
 
 
@@ -278,29 +262,6 @@ def _phases(one: Residual, steps: tuple[int, int]) -> tuple[str, str]:
         part = f"{share * count:.0f} of {count}" if share * count == round(share * count) else f"{share:.0%}"
         words.append(whole if share in (0.0, 1.0) else part)
     return words[0], words[1]
-
-
-def _by_place(residual: Residual, proofs: Sequence[PhaseProof]) -> str:
-    """In how many of the objects of each cache the pair still meets, most first; empty where it never does.
-
-    Of caches that are alike one is named, and how many more there are: ``100% in inode_cache and 2 others``.
-    """
-    if not residual.after:
-        return ""
-    pair = residual.first, residual.second, residual.line_bytes
-    known = [one for one in proofs if one.place and (one.first, one.second, one.line_bytes) == pair]
-    caches = Counter(one.place.partition(",")[0] for one in known)
-    grouped: dict[str, list[str]] = {}
-    for one in sorted(known, key=lambda one: -one.share):
-        cache = one.place.partition(",")[0]
-        where = one.place.replace(", ", ".") if caches[cache] > 1 else cache
-        grouped.setdefault(f"{one.share:.0%}" if one.together else "none", []).append(where)
-    parts = []
-    for share, (first, *others) in grouped.items():
-        more = f" and {counted(len(others), 'other')}" if others else ""
-        parts.append(f"{share} in {first}{more}")
-    more = f", {len(parts) - MOST_PLACES} more" if len(parts) > MOST_PLACES else ""
-    return f"{', '.join(parts[:MOST_PLACES])}{more}"
 
 
 # Of so many hot members the excerpt of a layout shows those that were sampled most.

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from linesmith.analyzer.base.text import listed, per_cent
-from linesmith.analyzer.layouts.gaps import lines, lines_touched
+from linesmith.analyzer.layouts.gaps import lines
+from linesmith.analyzer.line_map.changed_lines import KEY, MOST_LINES, changed_lines, starts, worse
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Candidate,
@@ -20,38 +21,32 @@ from linesmith.analyzer.model import (
     StructuralAdvice,
 )
 from linesmith.analyzer.report.candidate import (
-    Meetings,
     Numbered,
     Saving,
     Suggested,
     change,
-    meetings,
-    member_heat,
-    moved_names,
     saved,
     short_change,
 )
-from linesmith.analyzer.report.prose import counted, in_columns, label_rows, labelled, prose, shell_rows, widest
+from linesmith.analyzer.report.prose import WIDTH, counted, label_rows, labelled, prose, shell_rows
 from linesmith.analyzer.report.record_changes import RecordAnswer, RecordChange, reason_of
 from linesmith.analyzer.report.structure import tables
 from linesmith.analyzer.sharing.records import WORTH_CHANGING, users_of
 
 LABEL = 10
-# Lines of the whole.
-MOST_LINES = 28
+# A change with so many lines of text has room for all of its cache lines.
+ROOMY = 36
 MOST_WHY = 3
 MOST_FUNCTIONS = 2
 MOST_NEIGHBOURS = 4
-MOST_MOVED = 2
 MOST_ROWS = 2
 MOST_REASONS = 3
 MOST_ACCESSORS = 4
 # Caches, and records around the changed one.
 MOST_CACHES = 2
 MOST_HOLDERS = 2
-# Words of other chapters: of the note on what was checked, of how hot a member is, of a diagnosis.
+# Words of other chapters: of the note on what was checked, of a diagnosis.
 ONLY_LAYOUT = "Only the layout was checked: "
-CONTENDED = " contended"
 _OF_LINE = re.compile(r" \((\d+(?:\.\d+)?%) of the line\)")
 
 Labelled = tuple[str, str]
@@ -76,33 +71,46 @@ def nothing_to_change(suggested: Suggested, answers: Sequence[RecordAnswer], col
     return rows
 
 
-def change_block(suggested: Suggested, answer: RecordAnswer, columns: int) -> list[str]:
-    """The first change of the record; the others are named."""
+def change_block(suggested: Suggested, answer: RecordAnswer, columns: int, most: int) -> list[str]:
+    """The first change of the record in at most ``most`` lines; the others are named."""
     first, *others = answer.changes
-    rows = [*(layout_rows(first.numbered, suggested) if first.numbered else _structure_rows(first, suggested))]
+    shown = MOST_LINES if most >= ROOMY else MOST_LINES // 2
+    layout = layout_rows(first.numbered, suggested, columns, shown) if first.numbered else None
+    rows = [*(layout or _structure_rows(first, suggested))]
     saves = (f", which saves {one.saves}" if one.saves else "" for one in others)
     rows += [("also", f"{one.what}{gain}") for one, gain in zip(others, saves, strict=True)][:MOST_ROWS]
     name = f", candidate {first.numbered.name}" if first.numbered else ""
     title = prose(f"{answer.rank}  {answer.title}: {first.what}{name}", then="   ", columns=columns)
-    block = "\n".join([title, *label_rows(rows, LABEL, columns)]).splitlines()
-    commands = list(_commands(first, answer, suggested, columns)) if suggested.given else []
-    return [*block[: MOST_LINES - len(commands)], *commands]
+    block, commands = title.splitlines(), [*_commands(first, answer, suggested, columns)] if suggested.given else []
+    for row in rows:
+        lines = label_rows([row], LABEL, columns)[0].splitlines()
+        if len(block) + len(lines) + len(commands) > most:
+            break
+        block += lines
+    return [*block, *commands]
 
 
 # A change of the layout.
 
 
-def layout_rows(one: Numbered, suggested: Suggested) -> Iterator[Labelled]:
-    """What a reviewer asks of a candidate; a row without a label goes on with the one before."""
+def layout_rows(
+    one: Numbered, suggested: Suggested, columns: int = WIDTH, most: int = MOST_LINES
+) -> Iterator[Labelled]:
+    """What a reviewer asks of a candidate, with at most so many cache lines; a row without a label continues another.
+
+    Where there is no room for all, the last ones can be left out.
+    """
     candidate, finding = one.candidate, one.line.finding
     record = [it for it in suggested.findings if it.objects and it.objects[0].layout == finding.objects[0].layout]
     if change(candidate) != short_change(candidate):
         yield "change", change(candidate)
-    yield from labelled("why", _why(candidate, record))
+    yield from _line_rows(candidate, finding, suggested, columns, most)
     # What a judgement counts: misses that were replayed, or what the profile has.
     counted_as = "misses" if candidate.judgement.runs == 1 or finding.simulated else "contended loads"
     saves = saved_words(saved(candidate.judgement), counted_as, finding.whole)
     yield "saves", candidate.judgement.refusal or saves
+    yield from (("worse", one) for one in [worse(candidate.judgement)] if one)
+    yield from (("sure", one) for one in [_certainty(candidate.judgement)] if one)
     # Clauses of a diagnosis that say what no layout removes.
     removes = "does not remove", "no layout removes"
     clauses = finding.triage.sentence.split("; ")
@@ -119,16 +127,26 @@ def layout_rows(one: Numbered, suggested: Suggested) -> Iterator[Labelled]:
         aligned = max(candidate.after.natural_alignment, candidate.after.alignment or 1)
         caches = listed(candidate.loose, MOST_NEIGHBOURS)
         yield "but", f"{caches} do not align objects to {aligned} bytes; the saving is what is left with that"
-    yield from labelled("next to", _next_to(candidate, finding, suggested.findings))
     yield from (("doubt", one) for one in [candidate.doubt] if one)
-    yield from map(_checked, candidate.notes[-1:])
+    yield from (_checked(note, scanned="--tree" in suggested.given) for note in candidate.notes[-1:])
+    yield from labelled("why", _why(candidate, record))
 
 
-def _checked(note: str) -> Labelled:
-    """What is not known of the source, with the command that looks at it; else what was checked."""
+def _certainty(found: Judgement) -> str:
+    """What was replayed, and that a replay counts misses."""
+    recorded = f"{found.accesses:,} recorded accesses"
+    made = f"{found.runs} runs reconstructed from the samples, {found.accesses:,} accesses"
+    what = f"replayed on {recorded if found.runs == 1 else made} to {counted(found.objects, 'object')}"
+    return f"{what}; misses are counted, no time is measured" if found.runs else ""
+
+
+def _checked(note: str, *, scanned: bool) -> Labelled:
+    """What is not known of the source, with what looks at it; else what was checked."""
     _, unchecked, rest = note.partition(ONLY_LAYOUT)
     if not unchecked:
-        return "checked", note
+        return "checked", f"{note} Not checked: other configurations (`patch --matrix` compiles them)"
+    if scanned:
+        return "unchecked", "code that relies on the order, but for the text: build the tree, so that it can be parsed"
     unseen = rest.removesuffix(" are in the source.")
     return "unchecked", f"{unseen}: `patch --tree DIR` checks these (DIR is the source tree)"
 
@@ -177,28 +195,26 @@ def _pair(victim: str, writer: str, counts: str, findings: Sequence[Finding]) ->
     return f"{victim} misses after stores to {writer}{f' ({code})' if code else ''}: {counts}"
 
 
-def _next_to(candidate: Candidate, finding: Finding, findings: Sequence[Finding]) -> Iterator[str]:
-    """The contended members that those that move come to lie with, and the lines that get more misses."""
-    heat, moved = member_heat(finding, findings), moved_names(candidate)
-    for name in [one.name for one in candidate.after.members if one.name in moved][:MOST_MOVED]:
-        near = ((one, *heat.get(one, "").partition(CONTENDED)) for one in _neighbours(candidate, name))
-        hot = [f"{one} ({count} misses)" for one, count, contended, _ in near if contended]
-        if hot:
-            yield f"new neighbours of {name}: {', '.join(hot[:MOST_NEIGHBOURS])}"
-    for line in candidate.judgement.lines:
-        if line.after > line.before:
-            names = listed(line.members, MOST_NEIGHBOURS)
-            yield f"misses on the line of {names}: {line.before:,.0f} -> {line.after:,.0f}"
-
-
-def _neighbours(candidate: Candidate, name: str) -> list[str]:
-    """The members on the line of that one where objects begin with a line, else those around it."""
-    members = [one for one in candidate.after.members if one.name]
-    at = next(place for place, one in enumerate(members) if one.name == name)
-    if candidate.steps[1] % CACHE_LINE_BYTES:
-        return [one.name for one in (*members[max(at - 1, 0) : at], *members[at + 1 : at + 2])]
-    own = set(lines_touched(members[at].offset, members[at].size))
-    return [one.name for one in members if one.name != name and own.intersection(lines_touched(one.offset, one.size))]
+def _line_rows(
+    candidate: Candidate, finding: Finding, suggested: Suggested, columns: int, most: int
+) -> Iterator[Labelled]:
+    """The cache lines that the change touches, before and after."""
+    one, layouts = finding.objects[0], suggested.layouts
+    outer = candidate.before if candidate.before.name or one.layout is None else layouts.by_id(one.layout)
+    inner = (member.offset for member in outer.members if member.record == candidate.before.id)
+    at = next(inner, 0) if outer is not candidate.before else 0
+    begin = starts(candidate, finding, candidate.steps)
+    same = [it for it in suggested.findings if it.objects and it.objects[0].layout == one.layout]
+    members = [member for it in same for member in it.members if member.begin == it.objects[0].start]
+    sides = candidate.before, candidate.after
+    width = min(columns, WIDTH) - LABEL - 2
+    rows = list(changed_lines(sides, (at + begin[0], at + begin[1]), members, candidate.moved, width, most))
+    if rows:
+        varied = any(step % CACHE_LINE_BYTES for step in candidate.steps)
+        where = f"of an object that begins at byte {begin[0]} of a line, as on the hottest line: " * varied
+        yield "lines", f"{where}{KEY}"
+        width = max(len(when) for when, _ in rows)
+        yield from (("", f"{when:>{width}}: {what}") for when, what in rows)
 
 
 def _holder_rows(holders: Sequence[HolderChange]) -> Iterator[str]:
@@ -252,6 +268,7 @@ def _structure_rows(one: RecordChange, suggested: Suggested) -> Iterator[Labelle
     costs = [f"{counted(size, 'byte')} for each thread"] if program and size and "per CPU" in advice.sentence else []
     notes = map(_per_thread, advice.notes) if program else advice.notes
     yield from labelled("costs", [*notes, *costs][:MOST_REASONS])
+    yield "then", "no patch is written for this: change the source, then `linesmith bench PLAN.toml FILE.patch`"
 
 
 def _per_thread(text: str) -> str:
@@ -277,17 +294,14 @@ def _commands(one: RecordChange, answer: RecordAnswer, suggested: Suggested, col
         tree = () if "--tree" in given else ("--tree", "DIR")
         words = ("linesmith", "patch", *given, "--candidate", one.numbered.name, *tree)
         yield from shell_rows(f"  {'patch':<{LABEL - 1}}", words, columns)
+        yield from label_rows(
+            [("then", "linesmith bench PLAN.toml FILE.patch  # on hardware, before sending it")], LABEL, columns
+        )
     shown = ("--candidate", one.numbered.name) if one.numbered else ("--full",)
     yield from shell_rows(f"  {'more':<{LABEL - 1}}", ("linesmith", "suggest", *given, *shown), columns)
 
 
 # All there is on a candidate.
-
-
-def answer_rows(candidate: Candidate) -> Iterator[Labelled]:
-    """What the replay consists of, and where the members still meet."""
-    yield from labelled("replayed", _judged_rows(candidate.judgement))
-    yield from labelled("together", _meeting_rows(meetings(candidate)))
 
 
 def notes_of(one: Numbered) -> tuple[str, ...]:
@@ -303,25 +317,7 @@ def of_contended(finding: Finding) -> str:
     return f"of {count:,} contended {'accesses' if finding.simulated else 'loads'}"
 
 
-def _meeting_rows(found: Meetings) -> Iterator[str]:
-    """The pairs as a table; below a pair that still meets, in which caches."""
-    if not found.rows:
-        return
-    table = [["phases on one line of", *(f"{size} bytes" for size in found.sizes)]]
-    table += [
-        [f"{one.first} and {one.second}", *(f"{before} -> {after}" for before, after in one.phases)]
-        for one in found.rows
-    ]
-    widths = widest(table)
-    head, *rows = (in_columns(cells, widths).rstrip() for cells in table)
-    yield head
-    for one, text in zip(found.rows, rows, strict=True):
-        yield text
-        yield from [f"  of the objects {one.places}"] if one.places else []
-    yield from [f"… and {found.more} more pairs; --format json has them"] if found.more else []
-
-
-def _judged_rows(found: Judgement) -> Iterator[str]:
+def judged_rows(found: Judgement) -> Iterator[str]:
     """What the net consists of: lines, pairs, the whole profile; how much was replayed, then what to doubt."""
     if found.refusal:
         yield found.refusal
@@ -347,7 +343,7 @@ def sharded_rows(sharded: Sharded, columns: int) -> Iterator[str]:
     yield prose(what, then="  ", columns=columns)
     found = sharded.judgement
     rows = [("saves", found.refusal or saved_words(saved(found), "misses", "profile"))]
-    rows += labelled("replayed", _judged_rows(found)) if not found.refusal else ()
+    rows += labelled("replayed", judged_rows(found)) if not found.refusal else ()
     yield from label_rows(rows, LABEL, columns)
     best = "The best case: every access goes to one copy; what walks all of them, or finds another's, costs more."
     yield prose(best, "  - ", "    ", columns)

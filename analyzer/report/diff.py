@@ -11,7 +11,7 @@ from linesmith.analyzer.report.json_text import Json, fields_of, json_text
 
 
 def render_text(changes: tuple[RecordDiff, ...]) -> str:
-    """Every change, records parted by an empty line; one sentence when there is none."""
+    """Every change, records separated by an empty line; one sentence when there is none."""
     if not changes:
         return "no layout differs\n"
     return "\n".join("\n".join(_record(change)) + "\n" for change in changes)

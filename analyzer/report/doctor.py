@@ -28,7 +28,7 @@ def render_json(checks: Sequence[Check], commands: Sequence[str]) -> str:
 def render_text(checks: Sequence[Check], commands: Sequence[str], columns: int = WIDTH, *, full: bool = False) -> str:
     """What is missing or limited by area, the names of what is ready, and last an answer for each of ``commands``.
 
-    In ``full`` all parts are told by area.
+    In ``full`` all parts are listed by area.
     """
     amiss = [one for one in checks if one.readiness is not Readiness.READY]
     ready = [one.name for one in checks if one.readiness is Readiness.READY]

@@ -272,7 +272,7 @@ def recording_rows(recording: Recording) -> list[str]:
 
 
 def left_out_rows(left_out: Sequence[CacheLine], profile: Profile) -> list[str]:
-    """What is not shown, with its share: lines set apart by owner, and lines that were not looked at."""
+    """What is not shown, with its share: lines excluded by owner, and lines that were not looked at."""
     total = sum(line.contended for line in profile.lines) or 1
     owners = lines_apart(profile)
     lines: dict[str, list[int]] = {}

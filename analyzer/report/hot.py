@@ -8,7 +8,6 @@ group, and elements of one array are one member.
 from __future__ import annotations
 
 import re
-import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,8 @@ from pathlib import Path
 from linesmith.analyzer.base.text import listed, with_cxx_names
 from linesmith.analyzer.model import Bounds, ElfIdentity, LineMember, TriageKind
 from linesmith.analyzer.report.findings import ProfileSection, count_range
-from linesmith.analyzer.report.prose import WIDTH, counted, cut, in_columns, prose, shell_rows
+from linesmith.analyzer.report.prose import WIDTH, counted, cut, in_columns, prose, shell_rows, wrapped
+from linesmith.analyzer.sharing.accounts import recorded_from
 from linesmith.analyzer.sharing.records import RecordContention, RecordPair, functions_of, quiet
 
 # Records with a smaller share are counted in one row.
@@ -26,8 +26,8 @@ MOST_ROWS, LEAST_ROW = 12, 0.01
 # Shares that do not add up to all by so much are of lines that a text leaves out.
 LEAST_LEFT_OUT = 0.005
 MOST_REMARKS = 2
-# Lines of a row and of all records together; characters of a remark, lines of the paragraph.
-MOST_CELL, MOST_TABLE, MOST_REMARK, MOST_PARAGRAPH = 6, 38, 180, 8
+# Lines of a row and of all records together; characters of a remark and of a command, lines of the paragraph.
+MOST_CELL, MOST_TABLE, MOST_REMARK, MOST_COMMAND, MOST_PARAGRAPH = 6, 38, 180, 60, 8
 # Memory that holds no known record.
 MOST_PLACES = 4
 # Columns of the figures, and of the width that they leave the parts of the other columns.
@@ -89,7 +89,8 @@ def _head(records: Sequence[RecordContention], elf: ElfIdentity, shown: ProfileS
     yield prose(f"{of}: {known:.1%} of {contended} attributed to records", then="  ", columns=columns)
     if recording := profile.recording:
         nodes = counted(len(set(recording.nodes)) or 1, "node")
-        machine = f"{counted(len(recording.nodes), 'CPU')} on {nodes}"
+        command = cut(recorded_from(profile)[1], MOST_COMMAND)
+        machine = f"{counted(len(recording.nodes), 'CPU')} on {nodes}, running {command}"
         counting = "accesses counted in simulated caches, not sampled on hardware"
         yield prose(f"recorded on {recording.on}, {machine}: {counting}", then="  ", columns=columns)
     for one in profile.remarks[:MOST_REMARKS]:
@@ -128,9 +129,9 @@ def _lines(figures: Sequence[str], cells: Sequence[str], widths: Sequence[int], 
 def _cell(text: str, width: int, most: int) -> list[str]:
     """The text in at most so many lines: of one that is longer the first parts, each whole."""
     text, end = with_cxx_names(text), ""
-    while len(textwrap.wrap(f"{text}{end}", width, break_on_hyphens=False)) > most and "; " in text:
+    while len(wrapped(f"{text}{end}", width)) > most and "; " in text:
         text, end = text.rpartition("; ")[0], "; …"
-    return textwrap.wrap(f"{text}{end}", width, max_lines=most, placeholder=" …", break_on_hyphens=False)
+    return wrapped(f"{text}{end}", width, most)
 
 
 def record_rows(
@@ -283,7 +284,8 @@ def _touched(one: RecordContention) -> str:
 
 def what_to_do(one: RecordContention) -> str:
     """What is wrong, and what can help."""
-    remedies = [(kind.value, _remedy(one, kind)) for kind in one.kinds]
+    known = [kind for kind in one.kinds if kind is not TriageKind.UNKNOWN]
+    remedies = [(kind.value, _remedy(one, kind)) for kind in known or one.kinds]
     if one.movable and TriageKind.FALSE_SHARING not in one.kinds and (apart := _separate(one)):
         remedies.append((TriageKind.FALSE_SHARING.value, apart))
     return "; ".join(f"{kind}: {remedy}" if remedy else kind for kind, remedy in remedies)

@@ -13,7 +13,7 @@ from linesmith.analyzer.layouts.diff import RecordDiff
 from linesmith.analyzer.line_map.fields import heat_of
 from linesmith.analyzer.line_map.record_map import compared_maps, line_map
 from linesmith.analyzer.model import Cell, CellKind, LineMap, Profile, Toucher
-from linesmith.analyzer.report.candidate import Suggested, moved_names
+from linesmith.analyzer.report.candidate import Suggested
 from linesmith.analyzer.report.prose import counted, runs, short
 
 # From these shares of the contended samples on a cell is drawn one level hotter; below the first, it was touched.
@@ -23,7 +23,7 @@ MOST_TOUCHERS = 3
 
 
 def level(cell: Cell) -> int:
-    """How hot a cell is drawn: 0 nobody was seen to touch it, 1 nobody waited for it, up to ``HOTTEST``."""
+    """How hot a cell is drawn: 0 no access was seen, 1 nobody waited for it, up to ``HOTTEST``."""
     heat = cell.heat or 0.0
     heat = round(heat, 2) or heat  # as it is printed
     touched = heat > 0 or cell.reads or cell.writes or cell.written
@@ -149,7 +149,7 @@ def suggested_maps(
         if one.number == number or (not number and candidate.recommended):
             before = candidate.before
             heat = heat_of(before, layouts, answers.findings, profile)
-            maps = compared_maps((before, layouts), (candidate.after, layouts), heat, moved_names(candidate))
+            maps = compared_maps((before, layouts), (candidate.after, layouts), heat, candidate.moved)
             title = before.title if before.name else f"{before.kind.value} inside {candidate.type}"
             found.append((replace(maps[0], title=title), replace(maps[1], title=title)))
     return found

@@ -23,6 +23,9 @@ LEAST_LAST = 24
 _BELOW = " " * 8
 # Cells are two blanks apart at least.
 _LAST_CELL = re.compile(r"(\s*\S.*\s{2,})(\S.*)")
+# Parts at which a long word may be broken, and the sign of that while lines are made; characters of a template's
+# arguments that are shown.
+_PART, _BROKEN, _ANGLE, MOST_ARGUMENTS = re.compile(r"[^_.:]*(?:_+|\.|:+|$)"), "\0 ", re.compile("([<>])"), 12
 # A name in a table or a picture is cut behind so many characters.
 MOST_CHARACTERS = 200
 _ON_ONE_LINE = str.maketrans({"\n": r"\u000a", "\t": r"\u0009"})
@@ -129,7 +132,7 @@ def flexible_table(table: Sequence[Sequence[str]], at: int, sides: str, columns:
     for cells in rows:
         before = "".join(f"{one}  " for one in [in_columns(cells[:at], widths, sides)] if at)
         width = widths[at] if any(cells[at + 1 :]) else columns - len(before)
-        first, *more = textwrap.wrap(cells[at], width, break_on_hyphens=False) or [""]
+        first, *more = wrapped(cells[at], width) or [""]
         lines.append(f"{before}{in_columns((first, *cells[at + 1 :]), widths[at:], sides[at:])}".rstrip())
         lines += [f"{'':{len(before)}}{cut(' '.join(more), width)}"] if more else []
     return lines
@@ -161,6 +164,42 @@ def runs(numbers: Sequence[int]) -> str:
             found.append([one, one])
     spans = [f"{first}-{last}" if last > first else f"{first}" for first, last in found]
     return " and ".join(filter(None, (", ".join(spans[:-1]), *spans[-1:])))
+
+
+def wrapped(text: str, width: int, most: int | None = None) -> list[str]:
+    """``text`` in lines of ``width``, at most so many; longer words are broken behind ``_``, ``.`` or ``::``."""
+    words = []
+    for word in elided(text).split():
+        parts = [""]
+        for part in _PART.findall(word) if len(word) > width else [word]:
+            if parts[-1] and len(parts[-1]) + len(part) >= width:
+                parts.append("")
+            parts[-1] += part
+        words.append(_BROKEN.join(parts))
+    lines = textwrap.wrap(" ".join(words), width, max_lines=most, placeholder=" …", break_on_hyphens=False)
+    return [line.replace(_BROKEN, "").rstrip("\0") for line in lines]
+
+
+def elided(text: str) -> str:
+    """``text`` without long arguments of templates: ``std::map<…>::find``."""
+    parts = [""]
+    for part in _ANGLE.split(text):
+        if part == "<" and parts[-1][-1:].isalnum():
+            parts.append("")
+        elif part == ">" and len(parts) > 1:
+            inner = parts.pop()
+            parts[-1] += f"<{inner if len(inner) <= MOST_ARGUMENTS else '…'}>"
+        else:
+            parts[-1] += part
+    return "<".join(parts)
+
+
+def short_title(name: str, most: int) -> str:
+    """The name of a record in a table: without arguments of templates, then without its outer namespaces."""
+    name = elided(name)
+    while len(name) > most and "::" in name.removeprefix("…::"):
+        name = f"…::{name.removeprefix('…::').partition('::')[2]}"
+    return cut(name, most)
 
 
 def cut(text: str, most: int) -> str:

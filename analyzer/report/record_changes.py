@@ -21,7 +21,7 @@ from linesmith.analyzer.report.candidate import (
     saving,
     short_change,
 )
-from linesmith.analyzer.report.prose import counted, cut, flexible_table
+from linesmith.analyzer.report.prose import counted, flexible_table, short_title
 from linesmith.analyzer.report.structure import short_advice
 from linesmith.analyzer.sharing.accounts import type_of
 from linesmith.analyzer.sharing.records import WORTH_CHANGING
@@ -220,7 +220,7 @@ def _rest(suggested: Suggested, answers: Sequence[RecordAnswer], shown: set[str]
 
 def rows_of(answer: RecordAnswer) -> Iterator[tuple[str, ...]]:
     """The first change, and where that is one of the layout the first of the structure; or why there is none."""
-    head = f"{answer.rank}", cut(answer.title, MOST_NAME), f"{answer.share:.1%}"
+    head = f"{answer.rank}", short_title(answer.title, MOST_NAME), f"{answer.share:.1%}"
     if not answer.changes:
         yield *head, answer.what, *("" for _ in HEAD[4:])
         return

@@ -69,7 +69,7 @@ def duration(seconds: float) -> str:
 
 
 def merged(facts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """What machines said of themselves: each name with its one value, ranges of its numbers, or a few texts."""
+    """What machines reported of themselves: each name with its one value, ranges of its numbers, or a few texts."""
     found: dict[str, dict[str, None]] = {}
     for name, value in facts:
         found.setdefault(name, {})[value] = None
@@ -145,7 +145,7 @@ _METRIC: _Column = ("metric", lambda one: metric(one))
 
 
 def render_text(result: Result) -> str:
-    """The whole result, paragraphs parted by an empty line."""
+    """The whole result, paragraphs separated by an empty line."""
     sections = [
         f"{result.title}\n{effort(result)}, {'finished' if result.finished else 'not finished'}",
         _titled("verdict", "\n".join(f"  {row}" for row in verdict_rows(result))),

@@ -55,8 +55,8 @@ _ROW = "    {:<11} {:>18}  {:>16}  {:>7}"
 def evidence(result: Result, variant: str) -> str:
     """Paragraphs about ``variant``: a table of timed and one of simulated metrics, the circumstances, what is open.
 
-    Confirmed comparisons are taken; without any those of the search, which are called so. Of a variant that failed when
-    it was measured only that is said. Empty of one that was never measured.
+    Confirmed comparisons are taken; without any those of the search, named as such. Of a variant that failed when it
+    was measured only that is reported. Empty of one that was never measured.
     """
     confirmed = [one for one in result.confirmed if one.variant == variant]
     ones = confirmed or [one for one in result.explored if one.variant == variant]

@@ -38,7 +38,7 @@ NO_KERNEL = (
 class SlabAnswer:
     """What ``linesmith slab`` found.
 
-    ``release_known``: the user or the ELF file said the release; ``slabinfo``: some machine's caches were measured.
+    ``release_known``: the user or the ELF file names the release; ``slabinfo``: some machine's caches were measured.
     """
 
     elf: ElfIdentity

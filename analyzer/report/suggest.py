@@ -17,12 +17,11 @@ from linesmith.analyzer.report.candidate import (
     change,
     concerned_names,
     member_heat,
-    moved_names,
 )
 from linesmith.analyzer.report.change_block import (
     LABEL,
-    answer_rows,
     change_block,
+    judged_rows,
     layout_rows,
     notes_of,
     nothing_to_change,
@@ -30,7 +29,7 @@ from linesmith.analyzer.report.change_block import (
 )
 from linesmith.analyzer.report.json_text import Json, fields_of, json_text
 from linesmith.analyzer.report.pahole import excerpt
-from linesmith.analyzer.report.prose import WIDTH, label_rows, prose
+from linesmith.analyzer.report.prose import WIDTH, label_rows, labelled, prose
 from linesmith.analyzer.report.record_changes import (
     RecordAnswer,
     answers_text,
@@ -40,6 +39,8 @@ from linesmith.analyzer.report.record_changes import (
 )
 from linesmith.analyzer.report.structure import advice_object, advice_rows
 
+# Lines of the first screen, and those that the explained change has at least.
+MOST_LINES, LEAST_BLOCK = 56, 28
 # Characters of a build-id, and candidates of a record of which none is recommended.
 MOST_BUILD_ID = 12
 MOST_POSSIBLE = 5
@@ -55,7 +56,8 @@ def render_text(suggested: Suggested, columns: int = WIDTH) -> str:
         return "\n\n".join([*blocks, prose(suggested.quiet, columns=columns)]) + "\n"
     if len(answers) > 1 or (answers and not suggested.narrowed_to):
         blocks.append("\n".join(answers_text(suggested, answers, shown, columns)))
-    rows = change_block(suggested, first, columns) if first else nothing_to_change(suggested, answers, columns)
+    left = max(LEAST_BLOCK, MOST_LINES - "\n\n".join(blocks).count("\n"))
+    rows = change_block(suggested, first, columns, left) if first else nothing_to_change(suggested, answers, columns)
     blocks += ["\n".join(rows), *_possible(suggested, first, columns)]
     blocks.append("\n".join(sharded_rows(suggested.sharded, columns)) if suggested.sharded else "")
     return "\n\n".join(filter(None, blocks)) + "\n"
@@ -82,11 +84,12 @@ def render_candidate(suggested: Suggested, number: int, columns: int = WIDTH) ->
 
 
 def _head(suggested: Suggested, columns: int) -> str:
-    """The profile, the build, and on what changes were replayed."""
+    """The profile, the machine and the workload, the build, and on what changes were replayed."""
     elf, slabs = suggested.elf, f", slabs of {suggested.slabs}" if suggested.slabs else ""
     build = f"build-id {elf.build_id[:MOST_BUILD_ID]}" if elf.build_id else "no build-id"
     judged = f"the trace {Path(suggested.trace).name}" if suggested.trace else "runs reconstructed from the samples"
-    files = f"{Path(suggested.source).name} on {Path(elf.path).name} ({build}{slabs})"
+    workload = f", {suggested.workload}," if suggested.workload else ""
+    files = f"{Path(suggested.source).name}{workload} on {Path(elf.path).name} ({build}{slabs})"
     return prose(f"{files}; changes are replayed on {judged}", columns=columns)
 
 
@@ -120,7 +123,7 @@ def _in_full(
 
 def _answer(one: Numbered, suggested: Suggested, columns: int) -> str:
     rows = [("because", one.candidate.recommended)] if one.candidate.recommended else []
-    rows += [*layout_rows(one, suggested), *answer_rows(one.candidate)]
+    rows += [*layout_rows(one, suggested, columns), *labelled("replayed", judged_rows(one.candidate.judgement))]
     notes = (prose(note, "  - ", "    ", columns) for note in notes_of(one))
     title = f"{'recommended: ' if one.candidate.recommended else ''}candidate {one.name}: {change(one.candidate)}"
     return "\n".join([prose(title, then="  ", columns=columns), *label_rows(rows, LABEL, columns), *notes])
@@ -133,7 +136,7 @@ def _layouts(one: Numbered, suggested: Suggested) -> str:
     shown = concerned_names(candidate) | frozenset(list(heat)[:MOST_HOT])
     blocks = []
     for when, layout in (("before", candidate.before), ("after", candidate.after)):
-        rows = (f"  {line}".rstrip() for line in excerpt(layout, layouts, shown, moved_names(candidate), heat))
+        rows = (f"  {line}".rstrip() for line in excerpt(layout, layouts, shown, candidate.moved, heat))
         blocks.append("\n".join([f"{when}:", *rows]))
     return "\n\n".join(blocks)
 
@@ -145,7 +148,7 @@ def _table(ones: Sequence[Numbered], title: str, columns: int) -> str:
 # The same as JSON (docs/json.md): offsets, sizes and alignments in bytes; shares run from 0 to 1; counts are
 # samples.
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 
 def render_json(suggested: Suggested) -> str:
@@ -156,7 +159,7 @@ def render_json(suggested: Suggested) -> str:
     sharded = suggested.sharded
     document: Json = {
         "schema": SCHEMA_VERSION,
-        **fields_of(suggested, "elf", "source", "machine", "trace"),
+        **fields_of(suggested, "elf", "source", "workload", "machine", "trace"),
         "records": [
             {
                 **fields_of(one, "rank", "record", "share"),

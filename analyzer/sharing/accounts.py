@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Samples in equal samples out: where every sample of a profile ended, by outcome, and by who is to blame.
 
-``blames`` tells who took the line from whom: a recording's conflicts, counted by the members of both sides.
+``blames`` names who took the line from whom: a recording's conflicts, counted by the members of both sides.
+``recorded_from`` names the machine and the workload.
 """
 
 from __future__ import annotations
 
+import re
+import shlex
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +27,10 @@ NO_LINE = "on lines that the profile left out"
 OTHER_TYPE = "on lines that do not hold the type asked for"
 # As many as `--cpus` takes.
 MOST_CPUS = 1 << 16
+# Characters of a command, and of one within a sentence.
+_COMMAND, _SHORT_COMMAND = 1000, 60
+# A path of somebody's machine; those of the system's folders are the same everywhere.
+_PRIVATE = re.compile(r"(?<![^\s'\"=:])/(?!(?:bin|sbin|lib|lib64|usr|etc|dev|proc|sys)/)(?:[^\s/'\"]+/)+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,3 +152,24 @@ def machine_cpus(profile: Profile, usual: int) -> int:
     found = [origin((access,)) for line in profile.lines for access in line.accesses]
     highest = (cpu + 1 for one in found for cpu in one.cpus or ())
     return min(max((usual, *(one.count or 0 for one in found), *highest)), MOST_CPUS)
+
+
+def recorded_from(profile: Profile, *, another_build: bool = False) -> tuple[str, str]:
+    """The machine and the workload as a noun with its article; the command that ran, empty where it is not known."""
+    recording, sampling = profile.recording, profile.sampling
+    words = shlex.join(recording.command) if recording else sampling.command if sampling else ""
+    # In one line, without the folders of somebody's machine.
+    command = textwrap.shorten(_PRIVATE.sub("", " ".join(words.split())), _COMMAND, placeholder="...")
+    running = f"running {textwrap.shorten(command, _SHORT_COMMAND, placeholder=' ...')}" if command else ""
+    if recording is not None:
+        kernel = f"Linux {recording.kernel_release}" if recording.kernel_release else ""
+        where = ", ".join(filter(None, (recording.on, kernel, running)))
+        return f"a simulation of {len(recording.nodes)} CPUs and their caches ({where})", command
+    build = " of another build than the ELF file" if another_build else ""
+    if sampling is None:
+        seen = max((access.cpus or 0 for line in profile.lines for access in line.accesses), default=0)
+        cpus = f" with samples of {seen} CPUs" if seen > 1 else ""
+        return f"a perf c2c report{build}{',' if build and cpus else ''}{cpus} (workload not named)", ""
+    facts = [f"{sampling.cpus} CPUs" if sampling.cpus else "", f"Linux {sampling.release}" if sampling.release else ""]
+    where = ", ".join(filter(None, (*facts, running)))
+    return f"a perf profile{build}{f' ({where})' if where else ''}", command

@@ -36,6 +36,12 @@ class Located:
         """Bytes between the places at which objects can start."""
         return max(self.outer.natural_alignment, self.outer.alignment or 1)
 
+    @property
+    def begin(self) -> int:
+        """The byte of ``outer`` at which ``moved`` begins."""
+        inside = _inside(self.outer, self.layouts, 0)
+        return next((at for _, at, inner in inside if inner is not None and inner.id == self.moved.id), 0)
+
     def span(self, name: str) -> Span | None:
         """The bytes of the member ``name``, through anonymous records too; ``None`` when there is none."""
         inside = _inside(self.outer, self.layouts, 0)

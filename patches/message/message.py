@@ -11,6 +11,7 @@ from dataclasses import astuple, dataclass, replace
 
 from linesmith.analyzer.base.text import paragraph, visible
 from linesmith.analyzer.layouts.containment import holders_of
+from linesmith.analyzer.line_map.changed_lines import worse
 from linesmith.analyzer.model import Candidate, CommitMessage, Finding, MoveKind
 from linesmith.patches.edit.verify import Verification
 from linesmith.patches.message.paragraphs import (
@@ -27,7 +28,7 @@ from linesmith.patches.message.trouble import (
     INDENT,
     NO_ORIGIN,
     ProfileOrigin,
-    layout_excerpt,
+    lines_text,
     remains,
     separated,
     trouble,
@@ -35,13 +36,18 @@ from linesmith.patches.message.trouble import (
 
 _SUBJECT_WIDTH = 75
 _MOST_LINES = 45
-# Rows of members with their functions, and of the layout: as many as there is room for.
-_ROOM = ((5, 10), (4, 8), (4, 6), (3, 5), (3, 4), (2, 4))
+# Rows of members with their functions, and cache lines before and after: as many as there is room for.
+_ROOM = ((5, 4), (4, 3), (4, 2), (3, 2), (2, 2), (2, 1))
 
 # How the paragraphs begin between which stands what was measured, and how the last one ends before that.
 _COMPILED = "Compiled with"
 _NOT_CHECKED = "Not checked:"
 _NOT_MEASURED = "No benchmark has been run."
+# Below the ---, for whoever sends it.
+_TO_SEND = paragraph(
+    "Before sending: measure it on hardware with `linesmith bench PLAN.toml THIS.patch`; PLAN.toml names the tree, its"
+    " build and the benchmark. `linesmith patch --matrix` compiles other configurations."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +73,23 @@ def commit_message(
     sentences = (
         moves_text(candidate.moves),
         saving(candidate.judgement, finding, exact=check.exact),
+        f"What gets worse: {what}." if (what := worse(candidate.judgement)) else "",
         remains(candidate, finding),
     )
-    # The command that was profiled, whole, in a line of its own.
-    workload = f"Workload:\n{INDENT}{seen.profiled.command}" if seen.profiled.command else ""
+    # The command that was profiled, where the text above has only its beginning.
+    origin = seen.profiled
+    workload = f"Workload:\n{INDENT}{origin.command}" if origin.command not in origin.machine else ""
     parts = {
         "change": paragraph(" ".join(filter(None, sentences))),
         "starts": starts_text(check.residuals, check.granules, title, holders),
         "cost": cost_text(candidate, check),
         "compiled": _compiled(candidate, seen),
         "unchecked": _unchecked(candidate, seen),
-        "below": "\n\n".join(filter(None, (workload, further.details))),
+        "below": "\n\n".join(filter(None, (workload, further.details, _TO_SEND))),
     }
     found = CommitMessage(subject(candidate, title, usual), **parts)
-    for members, rows in _ROOM:
-        layout = layout_excerpt(candidate, check, seen.profiled.members, rows)
+    for members, lines in _ROOM:
+        layout = lines_text(candidate, finding, check, seen.profiled.members, lines)
         found = replace(found, trouble=trouble(candidate, finding, title, seen.profiled, members), layout=layout)
         if str(found).count("\n") <= _MOST_LINES:
             break

@@ -217,7 +217,7 @@ NO_FURTHER_CHECKS = FurtherChecks()
 def further_checks(
     checks: Sequence[ConfigurationCheck], scan: SourceScan | None, title: str, facts: Sequence[SourceFact]
 ) -> FurtherChecks:
-    """What is said of other configurations and of code, where it was scanned; ``title`` is the record in C.
+    """What the message has on other configurations and of code, where it was scanned; ``title`` is the record in C.
 
     ``facts`` are those of the record that the candidate was checked against.
     """

@@ -1,29 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a commit message begins with: which members meet on the line, who reads and writes them, and how often.
 
-With the layout before and after: a table of the members concerned and of those next to them.
+With the cache lines that the change touches, before and after.
 """
 
 from __future__ import annotations
 
 import re
-import shlex
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePath
 
-from linesmith.analyzer.base.text import listed, paragraph, per_cent
+from linesmith.analyzer.base.text import WIDTH, listed, paragraph, per_cent
+from linesmith.analyzer.line_map.changed_lines import KEY, changed_lines, starts
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Candidate,
     Finding,
     JudgedPair,
     Judgement,
-    Layout,
     LineMember,
-    Member,
-    Profile,
     Residual,
 )
 from linesmith.analyzer.sharing.records import users_of
@@ -33,10 +28,6 @@ INDENT = "  "
 # Functions of a member that are named, and members that are named as the ones that wait.
 _FUNCTIONS = 2
 _MEMBERS = 3
-_COMMAND = 1000
-_DECLARATION = 40
-# A path of somebody's machine; those of the system's folders are the same everywhere.
-_PRIVATE = re.compile(r"(?<![^\s'\"=:])/(?!(?:bin|sbin|lib|lib64|usr|etc|dev|proc|sys)/)(?:[^\s/'\"]+/)+")
 _OF_LINE = re.compile(r" \(\d+(?:\.\d+)?% of the line\)")
 # Clauses of a diagnosis about what no order of members changes.
 _STAYS = re.compile(r"(?:^|; )([^;]+?), which (?:moving members does not remove|no layout removes)")
@@ -44,7 +35,7 @@ _STAYS = re.compile(r"(?:^|; )([^;]+?), which (?:moving members does not remove|
 
 @dataclass(frozen=True, slots=True)
 class ProfileOrigin:
-    """Where the profile is from: ``machine`` as a noun with its article, the ``command`` that ran, who touched what.
+    """Where the profile is from: ``machine`` and ``command`` (``recorded_from``), and who used what.
 
     ``members`` are those of the record on all hot lines.
     """
@@ -55,31 +46,6 @@ class ProfileOrigin:
 
 
 NO_ORIGIN = ProfileOrigin()
-
-
-def origin(profile: Profile, members: Sequence[LineMember] = (), *, another_build: bool = False) -> ProfileOrigin:
-    """The machine that was profiled, and the program where it is known."""
-    recording, sampling = profile.recording, profile.sampling
-    if recording is not None:
-        kernel = f", Linux {recording.kernel_release}" if recording.kernel_release else ""
-        program = f", running {PurePath(recording.command[0]).name}" if recording.command else ""
-        machine = f"a simulation of {len(recording.nodes)} CPUs and their caches ({recording.on}{kernel}{program})"
-        return ProfileOrigin(machine, _public(shlex.join(recording.command)), tuple(members))
-    build = " of another build than the ELF file" if another_build else ""
-    if sampling is None:
-        seen = max((access.cpus or 0 for line in profile.lines for access in line.accesses), default=0)
-        cpus = f" with samples of {seen} CPUs" if seen > 1 else ""
-        return ProfileOrigin(f"a perf c2c report{build}{',' if build and cpus else ''}{cpus}", "", tuple(members))
-    words = sampling.command.split()
-    facts = [f"{sampling.cpus} CPUs" if sampling.cpus else "", f"Linux {sampling.release}" if sampling.release else ""]
-    where = ", ".join(filter(None, (*facts, f"running {PurePath(words[0]).name}" if words else "")))
-    machine = f"a perf profile{build}{f' ({where})' if where else ''}"
-    return ProfileOrigin(machine, _public(sampling.command), tuple(members))
-
-
-def _public(command: str) -> str:
-    """The command in one line, without the folders of somebody's machine."""
-    return textwrap.shorten(_PRIVATE.sub("", " ".join(command.split())), _COMMAND, placeholder="...")
 
 
 def separated(residuals: Sequence[Residual]) -> list[Residual]:
@@ -189,13 +155,7 @@ def _judged(candidate: Candidate, finding: Finding, title: str, profiled: Profil
     rows = [_row_of(one, verb, profiled.members) for one in shown]
     rest = round(judgement.saved) - sum(round(one.before) - round(one.after) for one in shown)
     if rows and rest:
-        worst = max(judgement.pairs, key=lambda one: one.after - one.before)
-        worse = (
-            f", first {worst.victim} after stores to {worst.writer}: {_figures(worst)}"
-            if worst.after > worst.before
-            else ""
-        )
-        rows.append(f"other pairs: {abs(rest):,} {'fewer' if rest > 0 else f'more{worse}'}")
+        rows.append(f"all other pairs of the record: {abs(rest):,} {'fewer' if rest > 0 else 'more'}")
     text = _table(f"{head} the change:".lstrip(), rows or [f"all pairs: {_figures(judgement)}"], most, "pairs")
     if not judgement.interval.low <= 0 <= judgement.interval.high:
         return text
@@ -265,66 +225,22 @@ def _members(finding: Finding, concerned: set[str]) -> Iterator[str]:
         yield f"{top}{doubt}: {'; '.join(filter(None, (', '.join(counted), *_by(top, top, ones))))}"
 
 
-# The layout.
+# The cache lines.
 
 
-def layout_excerpt(candidate: Candidate, check: Verification, hot: Iterable[LineMember], most: int) -> str:
-    """At most ``most`` members in their new order: those that move, those that meet, and what is near moved ones.
-
-    Near are the ``hot`` members within a line of one that moves, then those next to it. Each has its size and its
-    offset before and after and, where objects begin at a known place of a line, its line.
-    """
-    moved = {name for move in candidate.moves for name in (*(move.members or (move.member,)), move.partner) if name}
-    met = {name for one in separated(candidate.residuals) for name in (one.first, one.second)}
-    missed = {_top(name) for one in replayed_pairs(candidate) for name in (one.victim, one.writer)}
-    members = check.after.moved.members
-    at = [number for number, one in enumerate(members) if one.name in moved]
-    places = [place for number in at for place in _offsets(members[number], check.before.moved)]
-    tops = {one.top for one in hot}
-    near = [
-        number
-        for number, one in enumerate(members)
-        if one.name in tops
-        and any(abs(a - b) < CACHE_LINE_BYTES for a in places for b in _offsets(one, check.before.moved))
-    ]
-    beside = [number + step for number in at for step in (-1, 1) if 0 <= number + step < len(members)]
-    named = [number for names in (met, missed) for number, one in enumerate(members) if one.name in names]
-    ranked = (*at[:most], *named, *near, *beside)
-    shown = sorted(list(dict.fromkeys(ranked))[:most])
-    if not shown:
+def lines_text(
+    candidate: Candidate, finding: Finding, check: Verification, hot: Iterable[LineMember], most: int
+) -> str:
+    """The members of at most ``most`` cache lines before and after; ``hot`` are those of the record in the profile."""
+    sides = check.before, check.after
+    begin = starts(candidate, finding, check.granules)
+    first, second = (at + side.begin for at, side in zip(begin, sides, strict=True))
+    layouts = check.before.moved, check.after.moved
+    rows = list(changed_lines(layouts, (first, second), hot, candidate.moved, WIDTH - len(INDENT), most))
+    if not rows:
         return ""
-    firsts = _first_bytes(candidate, check)
-    head = ("offset", *(("line",) if firsts else ()), "size", "member")
-    rows = [head, *(_row(members[one], check.before.moved, firsts) for one in shown)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(head) - 1)]
-    lines = []
-    for before, number, row in zip((-1, -1, *shown), (-1, *shown), rows, strict=False):
-        if before >= 0 and number > before + 1:
-            lines.append(f"{INDENT}...")
-        cells = [cell.rjust(width) for cell, width in zip(row[:-1], widths, strict=True)]
-        lines.append(f"{INDENT}{'  '.join((*cells, row[-1]))}")
-    heading = f"The layout, offset{' and cache line' if firsts else ''} before -> after, in bytes:"
-    return "\n".join((heading, "", *lines))
-
-
-def _offsets(member: Member, before: Layout) -> tuple[int, ...]:
-    """Where a member of the new layout lies, and where it lay ``before``."""
-    name = member.name or member.record
-    return (member.offset, *(one.offset for one in before.members if (one.name or one.record) == name))
-
-
-def _first_bytes(candidate: Candidate, check: Verification) -> tuple[int, int] | None:
-    """The byte of a line at which objects begin, before and after; ``None`` where there are several."""
-    if check.before.moved is not check.before.outer or any(step % CACHE_LINE_BYTES for step in check.granules):
-        return None
-    first, second = candidate.firsts or (0, 0)
-    return first % CACHE_LINE_BYTES, second % CACHE_LINE_BYTES
-
-
-def _row(member: Member, before: Layout, firsts: tuple[int, int] | None) -> tuple[str, ...]:
-    offset, *earlier = _offsets(member, before)
-    was = earlier[0] if earlier else offset
-    places = zip(firsts or (), (was, offset), strict=False)
-    lines = " -> ".join(str((first + place) // CACHE_LINE_BYTES) for first, place in places)
-    declared = textwrap.shorten(f"{member.type} {member.declarator}".replace(" * ", " *").strip(), _DECLARATION)
-    return (f"{was if earlier else '-'} -> {offset:3}", *([lines] if lines else []), str(member.size), declared)
+    fixed = all(step % CACHE_LINE_BYTES == 0 for step in check.granules)
+    where = "" if fixed else f" of an object that begins at byte {begin[0]} of a line, as on the hottest line"
+    width = max(len(when) for when, _ in rows)
+    lines = (paragraph(f"{INDENT}{when:>{width}}: {what}", then=3 * INDENT) for when, what in rows)
+    return "\n".join((paragraph(f"The cache lines{where} ({KEY}):"), "", *lines))

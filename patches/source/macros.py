@@ -195,6 +195,7 @@ _NAMED = {  # macro: which argument is the member's name
 _RENAMED = {"callback_head": "rcu_head"}  # include/linux/types.h
 _EMPTY = "__empty_"  # a member that DECLARE_FLEX_ARRAY() puts before the array: include/uapi/linux/stddef.h
 _NAME = re.compile(rb"[a-z_]\w*")
+_TYPED = re.compile(rb"\s*[A-Za-z_][\w\s]*?[\s*]+([A-Za-z_]\w*)\s*")  # __decl_thread(spinlock_t lock);
 _TYPE_NAME = re.compile(rb"\w+_t|(?:__)?[usb]e?(?:8|16|32|64)|int|char|long|short|bool|unsigned|signed|void|float")
 
 
@@ -314,8 +315,9 @@ def _declaration(code: bytes, match: re.Match[bytes], end: int) -> bytes:
     words = [code[start:stop].strip() for start, stop in spans]
     likely = [at for at, word in enumerate(words) if _NAME.fullmatch(word) and not _TYPE_NAME.fullmatch(word)]
     argument = _NAMED.get(match[1], likely[0] if len(likely) == 1 else None)
-    if argument is not None:
-        first, last = spans[min(argument, len(spans) - 1)]
+    typed = _TYPED.fullmatch(code, *spans[0]) if argument is None and len(spans) == 1 else None
+    if argument is not None or typed:
+        first, last = typed.span(1) if typed else spans[min(argument or 0, len(spans) - 1)]
         replacement[first - match.start() : last - match.start()] = code[first:last]
     if not code[end + 1 :].lstrip().startswith(b";"):
         replacement[-1:] = b";"

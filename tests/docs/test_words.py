@@ -44,6 +44,14 @@ RETIRED = {
     r"\bspelt otherwise\b": "written differently",
     r"\bnobody was seen\b": "no access",
 }
+# What docstrings of public functions are held to as well, where people read them to learn the words of the product.
+_COINED = re.compile(
+    r"\b(told|said|called so|beside|parted|parts them|set apart|company|in doubt|without a find)\b",
+    re.I,
+)
+_WORDED = ("analyzer/report", "analyzer/cli", "analyzer/line_map", "patches/message")
+# Functions whose arguments a user reads while a command works.
+_SPEAKERS = frozenset(("remark", "say", "shown", "progress", "steps", "tell_who_waits"))
 _CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`|\]\([^)]*\)|^ {4,}\S.*$", re.MULTILINE | re.DOTALL)
 _PAGES = [
     CHECKOUT / "README.md",
@@ -90,6 +98,12 @@ def messages(package: str) -> Iterator[tuple[str, str]]:
                 yield f"{file.relative_to(home)}:{one.lineno}", text
 
 
+def parsed(folder: str) -> Iterator[tuple[str, ast.Module]]:
+    """Each file of a folder of the product."""
+    for file in sorted((CHECKOUT / folder).rglob("*.py")):
+        yield str(file.relative_to(CHECKOUT)), ast.parse(file.read_text())
+
+
 def test_the_help_of_every_command_and_option_is_in_current_words() -> None:
     told = helps(linesmith, click.Context(linesmith, info_name="linesmith"))
     assert {place: found for place, text in told if (found := retired(text.replace("\b", "")))} == {}
@@ -108,3 +122,27 @@ def test_pages_are_in_current_words(page: Path) -> None:
 def test_the_newest_part_of_the_changelog_is_in_current_words() -> None:
     newest = re.split(r"^## ", (CHECKOUT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)[1]
     assert retired(prose(newest)) == []
+
+
+@pytest.mark.parametrize("package", ["analyzer", "tuner", "plugins", "patches"])
+def test_remarks_and_progress_are_in_current_words(package: str) -> None:
+    found = {}
+    for file, module in parsed(package):
+        calls = (one for one in ast.walk(module) if isinstance(one, ast.Call))
+        for call in (one for one in calls if getattr(one.func, "id", "") in _SPEAKERS):
+            parts = (part.value for part in ast.walk(call) if isinstance(part, ast.Constant))
+            if words := retired("{}".join(part for part in parts if isinstance(part, str))):
+                found[f"{file}:{call.lineno}"] = words
+    assert found == {}
+
+
+@pytest.mark.parametrize("folder", _WORDED)
+def test_docstrings_of_what_others_call_are_in_current_words(folder: str) -> None:
+    found = {}
+    for file, module in parsed(folder):
+        for one in ast.walk(module):
+            public = isinstance(one, ast.FunctionDef | ast.ClassDef) and not one.name.startswith("_")
+            text = ast.get_docstring(one) if public or isinstance(one, ast.Module) else None  # type: ignore[arg-type]
+            if words := _COINED.findall(" ".join((text or "").split())):
+                found[f"{file}:{getattr(one, 'lineno', 1)}"] = words
+    assert found == {}

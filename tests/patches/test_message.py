@@ -33,9 +33,9 @@ from linesmith.analyzer.model import (
     SourceFact,
     SourceScan,
 )
+from linesmith.analyzer.sharing.accounts import recorded_from
 from linesmith.patches.message.message import with_evidence
 from linesmith.patches.message.paragraphs import further_checks, is_worse, saving
-from linesmith.patches.message.trouble import ProfileOrigin, origin
 
 CASES = Path(__file__).with_name("cases")
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -85,29 +85,30 @@ ROWS = (CacheLine(0, None, (Access(0, "f", cpus=7), Access(8, "g", cpus=3))),)
 @pytest.mark.parametrize(
     ("known", "another", "said"),
     [
-        ({}, False, ProfileOrigin("a perf c2c report")),
+        ({}, False, ("a perf c2c report (workload not named)", "")),
         (
             {"lines": ROWS},
             True,
-            ProfileOrigin("a perf c2c report of another build than the ELF file, with samples of 7 CPUs"),
+            ("a perf c2c report of another build than the ELF file, with samples of 7 CPUs (workload not named)", ""),
         ),
         (
             {"recording": RECORDED},
             False,
-            ProfileOrigin(
-                "a simulation of 4 CPUs and their caches (qemu, running front)", "front -c 'x.cfg /bin/true x'"
+            (
+                "a simulation of 4 CPUs and their caches (qemu, running front -c 'x.cfg /bin/true x')",
+                "front -c 'x.cfg /bin/true x'",
             ),
         ),
         (
             {"sampling": Sampling(cpus=8, release="6.1.0", command="/srv/redis-benchmark -n 9")},
             False,
-            ProfileOrigin("a perf profile (8 CPUs, Linux 6.1.0, running redis-benchmark)", "redis-benchmark -n 9"),
+            ("a perf profile (8 CPUs, Linux 6.1.0, running redis-benchmark -n 9)", "redis-benchmark -n 9"),
         ),
     ],
 )
-def test_what_was_profiled(known: dict[str, object], another: bool, said: ProfileOrigin) -> None:
+def test_what_was_profiled(known: dict[str, object], another: bool, said: tuple[str, str]) -> None:
     profile = Profile(**({"source": "a.txt", "title": "", "display": "hitm", "lines": ()} | known))  # type: ignore[arg-type]
-    assert origin(profile, another_build=another) == said
+    assert recorded_from(profile, another_build=another) == said
 
 
 # What was looked at beyond the configuration at hand

@@ -67,7 +67,7 @@ def test_output_goes_where_it_was_asked(example: Path, tmp_path: Path) -> None:
     words = ("--kernel", "6.6", "--cpus", "8", "--format", "json", "-o", str(destination))
     assert suggest(example, *words) == ""
     written = json.loads(destination.read_text())
-    assert written["schema"] == 3
+    assert written["schema"] == 4
     machine = written["machine"]
     assert (machine["release"], machine["cpus"], machine["page_bytes"]) == ([6, 6], 8, 4096), "the kernel named"
 

@@ -20,11 +20,10 @@ from linesmith.analyzer.model import (
     Bounds,
     Candidate,
     HolderChange,
+    JudgedLine,
     MemoryUse,
     Move,
     MoveKind,
-    PhaseProof,
-    Residual,
     SlabBasis,
     Strategy,
     StructuralAdvice,
@@ -32,6 +31,7 @@ from linesmith.analyzer.model import (
 from linesmith.analyzer.report import suggest
 from linesmith.analyzer.report.candidate import Proposed, member_heat, short_change
 from linesmith.analyzer.report.pahole import excerpt
+from linesmith.analyzer.report.prose import wrapped
 from linesmith.analyzer.sharing.records import RecordContention, users_of
 from linesmith.tuner.propose.tradeoff import IN_THE_SOURCE
 
@@ -162,13 +162,6 @@ HOLDERS = (
     HolderChange("struct link", 128, 192, (MEMORY, replace(MEMORY, objects_per_slab=42, order=1))),
     *(HolderChange("struct list", 1024, 1088), HolderChange("struct tree", 256, 320)),
 )
-PLACES = {"": (8, 3, 0.375), "ext4_inode_cache, i_data": (4, 1, 0.24), "xfs_inode, i_data": (4, 0, 0.0)}
-PROOFS = (
-    *(PhaseProof("limit", "used", place, 64, *counts) for place, counts in PLACES.items()),
-    PhaseProof("limit", "used", "nfs_inode_cache, i_data", 64, 4, 1, 0.24),
-    PhaseProof("limit", "used", "shmem_inode_cache, i_data", 128, 1, 1, 1.0),
-)
-STILL = Residual("limit", "used", 64, 0.875, 0.375), Residual("limit", "used", 128, 0.9375, 0.5)
 
 
 def costing(before: tuple[MemoryUse, ...], after: tuple[MemoryUse, ...]) -> Candidate:
@@ -176,7 +169,6 @@ def costing(before: tuple[MemoryUse, ...], after: tuple[MemoryUse, ...]) -> Cand
 
 
 NOT_REPLAYED = replace(moved(), judgement=replace(NOT_JUDGED, refusal="Nothing was replayed: no bytes."))
-ANYWHERE = replace(aligned(), residuals=(Residual("limit", "used", 64, 0.875, 0.25),), granules=(8, 8))
 
 
 @pytest.mark.parametrize(
@@ -202,19 +194,34 @@ ANYWHERE = replace(aligned(), residuals=(Residual("limit", "used", 64, 0.875, 0.
             "struct link 128 -> 192 bytes, 32 in 1 page -> 42 in 2 pages of pool_cache and 2 more records",
             id="records around it",
         ),
-        pytest.param(aligned(), "limit and used 7 of 8 -> never", id="objects begin with a line"),
-        pytest.param(ANYWHERE, "limit and used 7 of 8 -> 2 of 8", id="objects begin anywhere"),
         pytest.param(
-            replace(moved(), residuals=STILL, proofs=PROOFS),
-            "together phases on one line of 64 bytes 128 bytes limit and used 7 of 8 -> 3 of 8 15 of 16 -> 8 of 16 "
-            "of the objects 24% in ext4_inode_cache and 1 other, none in xfs_inode",
-            id="a pair that still meets is told by place",
+            aligned(),
+            "line 0 before: 16 limit R 92%, 24 used* W and 4 cold after: 16 limit R 92% and 2 cold",
+            id="cache lines of an object that begins with a line",
+        ),
+        pytest.param(
+            replace(moved(), judgement=replace(replayed(12), lines=(JudgedLine(("limit", "owner"), 3, 9),))),
+            "worse the line of limit, owner, 3 -> 9 misses; the saving is net of it",
+            id="a line gets more misses",
         ),
     ],
 )
 def test_rows_of_an_answer_that_vary(candidate: Candidate, rows: str) -> None:
     text = suggest.render_candidate(suggested(proposed(candidate), HOPELESS), 1)
     assert rows in " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("anon_vma_interval_tree_remove", ["anon_vma_interval_", "tree_remove"]),
+        ("std::map<int, std::vector<session *>>::find", ["std::map<…>::find"]),
+        ("cmpxchg_double_slab.constprop.0.isra.0", ["cmpxchg_double_", "slab.constprop.0.", "isra.0"]),
+        ("a < b and c -> d", ["a < b and c -> d"]),
+    ],
+)
+def test_long_names_break_between_their_words(name: str, lines: list[str]) -> None:
+    assert wrapped(name, 20) == lines
 
 
 def test_a_candidate_in_full_has_no_recommendation_and_no_other_lines() -> None:

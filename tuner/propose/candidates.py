@@ -8,7 +8,7 @@ judge decides (``tuner.replay.judged``).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from heapq import nsmallest
@@ -238,13 +238,15 @@ def answers(
     premises: Premises = NO_PREMISES,
     further: Sequence[Finding] = (),
     limit: int = MOST_CANDIDATES,
+    progress: Callable[[int, int], object] = lambda _done, _total: None,
 ) -> tuple[Suggestion, ...]:
     """One suggestion per record, for its hottest line, of at most ``limit`` candidates; without any it says why.
 
-    ``further`` are findings that are in view as well.
+    ``further`` are findings that are in view as well. ``progress`` gets how many of all findings are done.
     """
     given: list[Suggestion] = []
-    for finding in found:
+    for done, finding in enumerate(found):
+        progress(done, len(found))
         if any(_holds(answer, finding) for answer in given):
             continue
         others = [one for one in (*found, *further) if one is not finding and not (one.objects and one.objects[0].ways)]

@@ -9,7 +9,7 @@ changes that replay cannot tell apart the smaller wins.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -166,12 +166,19 @@ def growth(candidate: Candidate) -> float:
     return max(0.0, *(after / before - 1 for before, after in sizes if before))
 
 
-def judged(answers: Sequence[Suggestion], runs_of: RunsOf) -> tuple[Suggestion, ...]:
+def judged(
+    answers: Sequence[Suggestion], runs_of: RunsOf, progress: Callable[[int, int], object] = lambda _done, _total: None
+) -> tuple[Suggestion, ...]:
     """The answers with their candidates judged, the recommended one first, then those that save most.
 
-    Where nothing could be replayed nothing is recommended, and each candidate says why.
+    Where nothing could be replayed nothing is recommended, and each candidate says why. ``progress`` gets how many of
+    all answers are done.
     """
-    return tuple(_judged(answer, runs_of) for answer in answers)
+    found = []
+    for done, answer in enumerate(answers):
+        progress(done, len(answers))
+        found.append(_judged(answer, runs_of))
+    return tuple(found)
 
 
 def _judged(answer: Suggestion, runs_of: RunsOf) -> Suggestion:

@@ -24,9 +24,8 @@ from linesmith.analyzer.report.candidate import (
     concerned_names,
     meetings,
     member_heat,
-    moved_names,
 )
-from linesmith.analyzer.report.change_block import answer_rows, layout_rows, notes_of
+from linesmith.analyzer.report.change_block import judged_rows, layout_rows, notes_of
 from linesmith.analyzer.report.findings import (
     ProfileSection,
     examples,
@@ -49,7 +48,7 @@ from linesmith.analyzer.report.html.page import (
     touched_cells,
     why,
 )
-from linesmith.analyzer.report.prose import counted, first_of
+from linesmith.analyzer.report.prose import counted, first_of, labelled
 from linesmith.analyzer.report.record_changes import record_answers, rows_of, shown_answers, table_head
 from linesmith.analyzer.report.structure import tables
 from linesmith.analyzer.sharing.accounts import accounts, type_of
@@ -169,7 +168,7 @@ def _candidate(one: Numbered, suggested: Suggested, profile: Profile) -> Section
         f"candidate-{one.number}",
         (candidate.before, layouts),
         (candidate.after, layouts),
-        Emphasis(moved_names(candidate), concerned_names(candidate) | frozenset(list(heat)[:MOST_HOT]), heat),
+        Emphasis(candidate.moved, concerned_names(candidate) | frozenset(list(heat)[:MOST_HOT]), heat),
         heat_of(candidate.before, layouts, suggested.findings, profile),
         memory_rows(*candidate.memory),
     )
@@ -177,7 +176,7 @@ def _candidate(one: Numbered, suggested: Suggested, profile: Profile) -> Section
         "name": one.name,
         "change": change(candidate),
         "because": candidate.recommended,
-        "facts": _grouped((*layout_rows(one, suggested), *answer_rows(candidate))),
+        "facts": _grouped((*layout_rows(one, suggested), *labelled("replayed", judged_rows(candidate.judgement)))),
         "pair": pair,
         "meetings": meetings(candidate),
         "why": why(one.steps, one.line.finding, f"with candidate {one.name}"),

@@ -52,7 +52,7 @@ class ChangedRecord:
 
 @dataclass(frozen=True, slots=True)
 class RunFiles:
-    """The files beside the journal of a run: ``patch`` is the text of the recommended one, ``""`` without one.
+    """The files next to the journal of a run: ``patch`` is the text of the recommended one, ``""`` without one.
 
     ``changes`` are the records that ``variant`` lays out otherwise; ``no_layouts`` says why there are none to show.
     ``folder`` is the run directory: files in it are named without it, since pages go to other people.
