@@ -114,7 +114,7 @@ def test_another_record_with_a_member_of_that_name_is_left_alone(tmp_path: Path)
     use = "void link_reset(struct link *link)\n{\n\tcounters_reset(link->counters);\n}\n"
     cast = QUEUE.replace("= calloc(", "= (struct counters *)calloc(").replace("= malloc(", "= (struct queue *) malloc(")
     result = made(tmp_path, {"queue.c": f"{cast}\n{other}\n{use}"})
-    assert result.study.uses.typed
+    assert result.study.survey.rules.typed
     after = applied(tmp_path, result)["queue.c"]
     assert "counters_reset(link->counters);" in after
     assert "counters_reset(&queue->counters);" in after
