@@ -31,13 +31,20 @@ from linesmith.patches.inline.lifetimes import (
     object_caches,
     released_otherwise,
 )
-from linesmith.patches.inline.pointer import PointerMember, pointer_member, semantic_patch, with_object, without_emptied
+from linesmith.patches.inline.pointer import (
+    PointerMember,
+    commented_start,
+    pointer_member,
+    semantic_patch,
+    with_object,
+    without_emptied,
+)
 from linesmith.patches.inline.uses import RELEASES, PointerUse, Role
 from linesmith.patches.matrix.choice import CheckedChange
 from linesmith.patches.matrix.evidence import paragraphs, summary, unchecked
 from linesmith.patches.source.declaration import Declared, include_path, reached
 from linesmith.patches.source.macros import without_comments
-from linesmith.patches.source.records import records_named
+from linesmith.patches.source.records import RecordSpan, declaration_end, records_named
 from linesmith.patches.treewide.image import TreeImage, tree_image
 from linesmith.patches.treewide.mentions import (
     declared_in,
@@ -49,7 +56,7 @@ from linesmith.patches.treewide.mentions import (
     unread_files,
 )
 from linesmith.patches.treewide.rules import MemberRules
-from linesmith.patches.treewide.series import broken, message, never_compiled, with_results
+from linesmith.patches.treewide.series import broken, from_first_to_last, message, never_compiled, with_results
 from linesmith.patches.treewide.spatch import SemanticPatch, include_folders, spatch
 from linesmith.patches.treewide.survey import Survey, surveyed, unresolved
 from linesmith.patches.treewide.syntax import callee, enclosing, member_expression, operator_of, outermost, parsed
@@ -160,11 +167,18 @@ def _judged(
     return standing, (*copies(pointer, seen), *_certain(uses))
 
 
-def _incomplete(pointer: PointerMember, target: Declared, image: TreeImage) -> Iterator[Refusal]:
-    """That the type is not complete where the record is declared."""
+def _is_complete(pointer: PointerMember, target: Declared, image: TreeImage) -> bool:
+    """Whether the type is complete where the record is declared."""
     outer = pointer.outer
     before = target.record.closing < outer.record.start
-    if not (before if target.file == outer.file else target.file in included(image, outer.file)):
+    return before if target.file == outer.file else target.file in included(image, outer.file)
+
+
+def _incomplete(pointer: PointerMember, target: Declared, image: TreeImage) -> Iterator[Refusal]:
+    """That the type cannot be moved in front of the record: those who have it might not have the record's file."""
+    outer = pointer.outer
+    movable = target.file.endswith(".h") and outer.file in included(image, target.file)
+    if not (_is_complete(pointer, target, image) or target.file == outer.file or movable):
         reason = f"{target.record.title} is not complete where {outer.record.title} is declared"
         lift = f"move its declaration in front of {outer.place} first, or include the header that has it"
         yield Refusal(RefusalCode.TYPE_ORDER, target.place, reason, lift)
@@ -208,8 +222,33 @@ def inlined(record: str, member: str, tree: Path, progress: Progress) -> Inlined
         known = study(record, member, image, progress)
         if known.standing:
             return Inlined(known, PatchSeries(()))
+        first = () if _is_complete(known.pointer, known.target, image) else (_moved(known, image),)
         step, missed = _replaced(known, image, progress)
-        return Inlined(known, PatchSeries((step,), refusals=known.sites), missed)
+        return Inlined(known, PatchSeries((*first, step), refusals=known.sites), missed)
+
+
+def _moved(known: Study, image: TreeImage) -> SeriesStep:
+    """The step that moves the type in front of the record; whether that compiles is seen with the rest."""
+    outer, target = known.pointer.outer, known.target
+    source, titles = target.source, (target.record.title, outer.record.title)
+    start = commented_start(source, target.record.start)
+    end = source.find(b"\n", declaration_end(without_comments(source), target.record.closing)) + 1 or len(source)
+    text = source[start:end]
+    gap = len(source[end:]) - len(source[end:].lstrip(b"\n"))
+    image.put(target.file, source[:start] + source[end + gap :])
+    source, record = _now(outer, image)
+    place = commented_start(source, record.start)
+    image.put(outer.file, source[:place] + text + b"\n" + source[place:])
+    why = f"{titles[1]} is going to have a {titles[0]} as a member, which must be complete there. No functional change."
+    text_of_step = message(image.tree, outer.file, f"move {titles[0]} in front of {titles[1]}", (why,))
+    return SeriesStep(text_of_step, image.commit())
+
+
+def _now(outer: Declared, image: TreeImage) -> tuple[bytes, RecordSpan]:
+    """The file of the record as it is now, and where the record stands in it."""
+    source = image.read(outer.file)
+    number = [one.opening for one in records_named(outer.source, outer.record.name)].index(outer.record.opening)
+    return source, records_named(source, outer.record.name)[number]
 
 
 def _replaced(known: Study, image: TreeImage, progress: Progress) -> tuple[SeriesStep, tuple[Refusal, ...]]:
@@ -219,10 +258,7 @@ def _replaced(known: Study, image: TreeImage, progress: Progress) -> tuple[Serie
     done = spatch(SemanticPatch(known.rules), image, files, progress)
     for file in files:
         image.put(file, without_emptied(image.original(file), image.read(file)))
-    # The record stands at another place of its file now.
-    source = image.read(outer.file)
-    number = [one.opening for one in records_named(outer.source, outer.record.name)].index(outer.record.opening)
-    now = Declared(outer.file, source, records_named(source, outer.record.name)[number], outer.match)
+    now = Declared(outer.file, *_now(outer, image), outer.match)
     image.put(outer.file, with_object(pointer_member(now, known.pointer.name), known.attribute))
     step = SeriesStep(_inline_message(known, image.tree), image.commit())
     return step, (*done.failed, *left_behind(known.pointer, known.uses, image))
@@ -290,7 +326,7 @@ _MANY = 1000
 
 def change_of(inlined: Inlined) -> CheckedChange:
     """All that the patch changes."""
-    files = inlined.series.steps[-1].changes
+    files = from_first_to_last(inlined.series)
     outer = inlined.study.pointer.outer
     others = (inlined.study.target.record.name,)
     unit = next((one.file for one in files if one.file.endswith(".c")), None)

@@ -29,6 +29,7 @@ _DIRECTIVE = re.compile(rb"^[ \t]*\#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b(?:
 _COMMENT_ABOVE_MEMBER = re.compile(
     rb"(?:^[ \t]*/\*(?:(?!\*/).)*\*/[ \t]*\r?\n|^[ \t]*//[^\n]*\n)+\Z", re.MULTILINE | re.DOTALL
 )
+_MOST_OF_A_COMMENT = 8192
 _COMMENT_BEHIND = re.compile(rb"[ \t]*(?:/\*(?:(?!\*/).)*\*/|//[^\n]*)?[ \t]*\r?\n", re.DOTALL)
 _FLEXIBLE = re.compile(rb"\[\s*[01]?\s*\]\s*;\s*\Z|DECLARE_FLEX_ARRAY|\bFLEX")
 
@@ -123,9 +124,7 @@ def with_object(pointer: PointerMember, attribute: str) -> bytes:
     if not _can_be_last(pointer) or any(alternative for _, alternative in enclosing_ifs):
         return source[: pointer.start] + declared + source[pointer.end :]
     # The whole lines of the declaration, with the comments right above and on its line.
-    start = source.rfind(b"\n", 0, pointer.start) + 1
-    above = _COMMENT_ABOVE_MEMBER.search(source, pointer.outer.record.opening, start)
-    start = above.start() if above else start
+    start = commented_start(source, pointer.start, pointer.outer.record.opening)
     comment = _COMMENT_BEHIND.match(source, pointer.end)
     end = comment.end() if comment else pointer.end
     moved = source[start : pointer.start] + declared + source[pointer.end : end]
@@ -137,6 +136,15 @@ def with_object(pointer: PointerMember, attribute: str) -> bytes:
     record = pointer.outer.record
     members = all_members(scope(source, record)[0])
     return followed(after, record, members, (*(name for name in members if name != pointer.name), pointer.name))
+
+
+def commented_start(source: bytes, offset: int, least: int = 0) -> int:
+    """Where the line of ``offset`` begins, with the comments right above it that are behind ``least``."""
+    start = source.rfind(b"\n", 0, offset) + 1
+    # The regular expression tries each line.
+    least = max(least, start - _MOST_OF_A_COMMENT)
+    above = _COMMENT_ABOVE_MEMBER.search(source, least, start)
+    return above.start() if above else start
 
 
 def _can_be_last(pointer: PointerMember) -> bool:

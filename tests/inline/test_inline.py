@@ -56,12 +56,29 @@ def test_the_changed_program_compiles_and_says_the_same(queue: tuple[Path, Inlin
     assert subprocess.run([tmp_path / "a.out"], capture_output=True, text=True, check=True).stdout == "1 1\n"
 
 
-def test_a_type_that_is_declared_behind_its_holder_stands_in_the_way(tmp_path: Path) -> None:
+def test_a_type_that_is_declared_behind_its_holder_moves_in_front_of_it(tmp_path: Path) -> None:
     start, end = HEADER.index("/* What is counted"), HEADER.index("struct queue {")
     late = HEADER[:start] + HEADER[end:].replace("static inline", f"{HEADER[start:end]}static inline", 1)
-    standing = made(tmp_path, {"queue.h": late}).standing
-    reason = "struct counters is not complete where struct queue is declared"
-    assert [(one.code, one.place, one.reason) for one in standing] == [(RefusalCode.TYPE_ORDER, "queue.h:15", reason)]
+    result = made(tmp_path, {"queue.h": late})
+    assert not result.standing
+    moved, embedded = (step.message.partition("\n")[0] for step in result.series.steps)
+    assert moved == "queue: move struct counters in front of struct queue"
+    assert embedded == "queue: make counters a member of struct queue"
+    assert {one.after for one in result.series.steps[0].changes} == {HEADER.encode()}
+
+
+def test_a_type_of_another_header_moves_where_that_includes_the_record(tmp_path: Path) -> None:
+    start, end = HEADER.index("/* What is counted"), HEADER.index("struct queue {")
+    apart = HEADER[:start] + HEADER[end:]
+    files = {"queue.h": apart, "counters.h": f'#include "queue.h"\n\n{HEADER[start:end]}'}
+    (tmp_path / "one").mkdir()
+    result = made(tmp_path / "one", files)
+    assert not result.standing
+    assert applied(tmp_path / "one", result)["counters.h"] == '#include "queue.h"\n\n'
+    files["counters.h"] = HEADER[start:end]
+    (tmp_path / "two").mkdir()
+    standing = made(tmp_path / "two", files).standing
+    assert [(one.code, one.place) for one in standing] == [(RefusalCode.TYPE_ORDER, "counters.h:2")]
 
 
 def test_the_object_stands_last_on_a_line_of_its_own(queue: tuple[Path, Inlined]) -> None:
