@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from linesmith.analyzer.base.errors import EditRefused, NothingToSuggest, VerificationFailed
+from linesmith.analyzer.base.errors import EditRefused, NothingToSuggest
 from linesmith.analyzer.base.text import paragraph
 from linesmith.analyzer.model import ConfigurationCheck, FileChange, PatchSeries, Refusal, RefusalCode, SeriesStep
 from linesmith.patches.build.preparation import Progress
@@ -48,7 +48,7 @@ from linesmith.patches.treewide.mentions import (
     unread_files,
 )
 from linesmith.patches.treewide.rules import MemberRules
-from linesmith.patches.treewide.series import broken, from_first_to_last, message, never_compiled, with_results
+from linesmith.patches.treewide.series import broken, confirmed_series, from_first_to_last, message, never_compiled
 from linesmith.patches.treewide.spatch import SemanticPatch, Types, spatch
 from linesmith.patches.treewide.survey import MemberUse, Survey, surveyed, unresolved
 
@@ -330,13 +330,8 @@ def confirmed(made: Encapsulated, checks: Sequence[ConfigurationCheck]) -> Encap
 
     Raises ``VerificationFailed`` where no object was compiled at all.
     """
-    if not any(check.users for check in checks):
-        reasons = (reason for check in checks for reason in (check.failed, *check.left_out) if reason)
-        reason = next(reasons, "no unit sees the change").rstrip(".")
-        remedy = "configure the tree or name another configuration with --on, or see the edits with --dry-run"
-        raise VerificationFailed(f"no patch written: nothing that it changes could be compiled ({reason}); {remedy}")
     units = never_compiled(made.series, checks)
     left = paragraph(f"Not compiled by themselves under what was tried: {', '.join(units)}.") if units else ""
     details = paragraphs(checks, made.declared.title)
-    series = with_results(made.series, checks, (paragraph(summary(checks)), left), details)
+    series = confirmed_series(made.series, checks, (paragraph(summary(checks)), left), details)
     return replace(made, series=series, broken=tuple(broken(checks)))

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import tree_sitter
 
-from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused, VerificationFailed
+from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused
 from linesmith.analyzer.base.text import listed, paragraph
 from linesmith.analyzer.model import CompiledSize, ConfigurationCheck, PatchSeries, Refusal, RefusalCode, SeriesStep
 from linesmith.patches.build.kbuild import is_kernel
@@ -56,7 +56,7 @@ from linesmith.patches.treewide.mentions import (
     unread_files,
 )
 from linesmith.patches.treewide.rules import MemberRules
-from linesmith.patches.treewide.series import broken, from_first_to_last, message, never_compiled, with_results
+from linesmith.patches.treewide.series import broken, confirmed_series, from_first_to_last, message, never_compiled
 from linesmith.patches.treewide.spatch import SemanticPatch, include_folders, spatch
 from linesmith.patches.treewide.survey import Survey, surveyed, unresolved
 from linesmith.patches.treewide.syntax import callee, enclosing, member_expression, operator_of, outermost, parsed
@@ -338,9 +338,6 @@ def confirmed(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> Inlined
 
     Raises ``VerificationFailed`` where nothing could be compiled.
     """
-    if all(one.failed for one in checks):
-        first = f"under {checks[0].title}: {checks[0].failed}" if checks else "no configuration is known"
-        raise VerificationFailed(f"no patch written: nothing could be compiled to verify it, {first}")
     missed = tuple(broken(checks))
     if missed or not inlined.series.steps:
         return replace(inlined, missed=(*inlined.missed, *missed))
@@ -352,7 +349,7 @@ def confirmed(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> Inlined
     units = f"; {listed(left, _SHOWN)}, which none of these compile" if left else ""
     nobody = paragraph(f"Not checked: {unchecked(checks)}{units}. No benchmark has been run.")
     blocks = (_cost(inlined, checks), paragraph(summary(rest)), nobody)
-    return replace(inlined, series=with_results(inlined.series, checks, blocks, paragraphs(rest, title)))
+    return replace(inlined, series=confirmed_series(inlined.series, checks, blocks, paragraphs(rest, title)))
 
 
 def _cost(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> str:

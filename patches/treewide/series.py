@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from linesmith.analyzer.base.errors import VerificationFailed
 from linesmith.analyzer.base.text import paragraph
 from linesmith.analyzer.model import ConfigurationCheck, FileChange, PatchSeries, Refusal, RefusalCode, SeriesStep
 from linesmith.patches.matrix.check import names
@@ -24,13 +25,19 @@ def message(tree: Path, file: str, subject: str, texts: Iterable[str]) -> str:
     return "\n\n".join((style(tree, file).subject(subject), *map(paragraph, texts))) + "\n"
 
 
-def with_results(
+def confirmed_series(
     series: PatchSeries, checks: Sequence[ConfigurationCheck], blocks: Iterable[str], below: str
 ) -> PatchSeries:
     """The series with ``blocks``, what compilers say of it, in its last message, and details ``below`` that.
 
-    Its notes are the configurations under which nothing was compiled, or not all in time.
+    Its notes are the configurations under which nothing was compiled, or not all in time. Raises
+    ``VerificationFailed`` where no object was compiled at all.
     """
+    if not any(check.users for check in checks):
+        reasons = (f"under {one.title}: {text}" for one in checks for text in (one.failed, *one.left_out) if text)
+        reason = next(reasons, "no unit sees the change").rstrip(".")
+        remedy = "configure the tree or name another configuration with --on, or see the edits with --dry-run"
+        raise VerificationFailed(f"no patch written: nothing that it changes could be compiled ({reason}); {remedy}")
     last = series.steps[-1]
     text = "\n\n".join(block for block in (last.message.rstrip("\n"), *blocks) if block) + "\n"
     notes = (
