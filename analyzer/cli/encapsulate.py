@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,13 +13,8 @@ from linesmith.analyzer.cli.output import StepReporter
 
 if TYPE_CHECKING:
     from linesmith.analyzer.cli.series_output import TreewideRequest
-    from linesmith.analyzer.model import ConfigurationCheck
-    from linesmith.patches.encapsulation.encapsulate import Encapsulated
-    from linesmith.patches.matrix.choice import MatrixRequest
 
 
-# Objects that are compiled where only headers are changed.
-_USERS_OF_HEADERS = 4
 # Words that C11 reserves (6.4.1), but for those that begin with an underscore and a capital, which nobody takes.
 _KEYWORDS = frozenset((
     "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
@@ -52,29 +46,15 @@ def command(member: tuple[str, str], accessor: str, request: TreewideRequest) ->
     listed. The source tree is not modified.
     """
     from linesmith.analyzer.report import changes
-    from linesmith.patches.encapsulation.encapsulate import confirmed, encapsulate
+    from linesmith.patches.encapsulation.encapsulate import change_of, confirmed, encapsulate
 
     configurations = request.configurations()
     with request.deadline.running():
         made = encapsulate(*member, accessor, request.tree.root, StepReporter())
     late: tuple[str, ...] = ()
     if not request.dry_run:
-        checks = _checks(made, request, configurations)
+        checks = request.checks(change_of(made), configurations)
         late = request.left_out(checks)
         made = confirmed(made, checks)
     as_json = partial(changes.encapsulate_json, made, unjudged=late)
     return request.finish(made.rules, made.series, as_json, partial(changes.encapsulate_plan, made), made.broken, late)
-
-
-def _checks(
-    made: Encapsulated, request: TreewideRequest, configurations: MatrixRequest | None
-) -> tuple[ConfigurationCheck, ...]:
-    """What compilers say of the series under what was asked for, else under the tree's own configuration."""
-    from linesmith.patches.encapsulation.encapsulate import change_of
-    from linesmith.patches.matrix.check import check
-
-    change = change_of(made)
-    configurations = configurations or request.usual(made.declared.file)
-    if configurations.users == 0:
-        configurations = replace(configurations, users=len(change.prefer) or _USERS_OF_HEADERS)
-    return check(change, request.tree, configurations, StepReporter())

@@ -17,7 +17,7 @@ import click
 from linesmith.analyzer.base.errors import OutputError
 from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.cli import options
-from linesmith.analyzer.cli.output import check_destinations, deliver, remark
+from linesmith.analyzer.cli.output import StepReporter, check_destinations, deliver, remark
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -25,13 +25,15 @@ if TYPE_CHECKING:
     from linesmith.analyzer.base.deadline import Deadline
     from linesmith.analyzer.cli.options import Checking
     from linesmith.analyzer.model import ConfigurationCheck, PatchSeries, Refusal
-    from linesmith.patches.matrix.choice import MatrixRequest
+    from linesmith.patches.matrix.choice import CheckedChange, MatrixRequest
     from linesmith.patches.series.mails import PatchFile
     from linesmith.patches.source.tree import Tree
 
 
 # The parameters of a change of a whole tree that name results.
 _RESULTS = ("rules", "output")
+# Objects that only include what is changed, compiled beside those that are edited themselves.
+_MORE_USERS = 4
 
 
 class SeriesPlaceType(click.ParamType):  # type: ignore[type-arg]
@@ -156,12 +158,31 @@ class TreewideRequest:
         found = self.checking.configurations(self.tree, "")
         return None if found is None else replace(found, deadlines=self.deadline.anew)
 
-    def usual(self, file: str) -> MatrixRequest:
-        """The configurations that a change of ``file`` is compiled under where the user names none."""
+    def checks(self, change: CheckedChange, configurations: MatrixRequest | None) -> list[ConfigurationCheck]:
+        """What compilers say of the change under what was asked for, else under what is usual for the tree.
+
+        Every unit that is edited is compiled, and some more that see it where the layout of a record changes.
+        """
         from linesmith.patches.matrix.choice import MatrixRequest
         from linesmith.patches.treewide.series import usual_configurations
 
-        return MatrixRequest(usual_configurations(self.tree, file), deadlines=self.deadline.anew)
+        edited = sum(one.file.endswith(".c") for one in change.files)
+        more = _MORE_USERS if change.record or not edited else 0
+        usual = usual_configurations(self.tree, change.file)
+        configurations = configurations or MatrixRequest(usual, deadlines=self.deadline.anew)
+        if configurations.users == 0:
+            configurations = replace(configurations, users=edited + more)
+        return [self._checked(change, replace(configurations, names=(name,))) for name in configurations.names]
+
+    def _checked(self, change: CheckedChange, configuration: MatrixRequest) -> ConfigurationCheck:
+        """What one configuration says; where it has no layout of the record, at least what becomes of the units."""
+        from linesmith.patches.matrix.check import check
+
+        found = check(change, self.tree, configuration, StepReporter())[0]
+        if not (change.record and found.failed) or found.unjudged:
+            return found
+        units = check(replace(change, record="", others=()), self.tree, configuration, StepReporter())[0]
+        return found if units.failed else replace(units, remarks=(*units.remarks, found.failed))
 
     def left_out(self, checks: Sequence[ConfigurationCheck]) -> tuple[str, ...]:
         """The files that the deadline left out, sorted; raises ``DeadlinePassed`` where nothing was judged in time."""

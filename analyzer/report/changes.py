@@ -43,7 +43,7 @@ def encapsulate_json(made: Encapsulated, files: Sequence[tuple[str, bytes]], unj
         "place": made.declared.place,
         "accessor": made.accessor.name,
         "gives": made.accessor.form.value,
-        "replaced": [{"place": f"{one.file}:{one.line}", "function": one.function} for one in made.places],
+        "replaced": [{"place": one.mention.place, "function": one.function} for one in made.places],
         "left": made.series.refusals,
         "broken": made.broken,
         "notes": made.series.notes,
@@ -73,7 +73,7 @@ def inline_json(inlined: Inlined, files: Sequence[tuple[str, bytes]], unjudged: 
         "pointer": pointer.name,
         "target": pointer.target,
         "place": pointer.place,
-        "uses": [fields_of(use, "place", "role", "function") for use in study.uses.places],
+        "uses": [fields_of(use, "place", "role", "function") for use in study.uses],
         "caches": study.caches.gone,
         "standing": inlined.standing,
         "sites": inlined.study.sites,
@@ -90,7 +90,7 @@ def _texts(files: Sequence[tuple[str, bytes]]) -> list[Json]:
 
 def _encapsulated(made: Encapsulated) -> Iterator[str]:
     name = f"{made.declared.title}.{made.declared.name}"
-    counts = Counter(place.file for place in made.places)
+    counts = Counter(place.mention.file for place in made.places)
     places = f"{counted(len(made.places), 'place')} in {counted(len(counts), 'file')}"
     through = f"go{'es' * (len(made.places) == 1)} through {made.accessor.name}(), which gives its {made.accessor.form}"
     yield f"{name} ({made.declared.place}): {places} {through}"
@@ -101,7 +101,7 @@ def _encapsulated(made: Encapsulated) -> Iterator[str]:
 
 
 def _inlined(inlined: Inlined) -> Iterator[str]:
-    pointer, uses = inlined.study.pointer, len(inlined.study.uses.places)
+    pointer, uses = inlined.study.pointer, len(inlined.study.uses)
     yield f"{pointer.outer.record.title}.{pointer.name} ({pointer.place}): a pointer to {pointer.target}, {uses} uses"
     yield from _places("In the way", inlined.standing)
     yield from _places("To look at", inlined.study.sites)

@@ -11,15 +11,11 @@ import tree_sitter
 
 from linesmith.patches.source.atoms import line_number
 from linesmith.patches.source.declaration import Declared
-from linesmith.patches.source.macros import closing, without_comments, without_directives
-from linesmith.patches.source.records import RecordSpan
+from linesmith.patches.source.macros import without_comments, without_directives
+from linesmith.patches.source.records import RecordSpan, declaration_end
 from linesmith.patches.treewide.syntax import member_declarations
 
-_LINKAGE = re.compile(rb"\bextern\s*\Z")
-_BRACE = re.compile(rb"[{}]")
-# How far ahead of a brace `extern "C"` stands at most; strings are blanked.
-_NEAR = 200
-_BLANKS = re.compile(r"\s+")
+_DECLARATOR = re.compile(r"(\**)\s*\w+\s*(?:\[[^\[\]]*\])?")
 _COMMENT_BELOW = re.compile(rb"(?:[ \t]+(?:/\*(?:[^*]|\*(?!/))*\*/|//[^\n]*)[ \t]*\r?\n)+(?=[ \t]*(?:\r?\n|\Z))")
 
 
@@ -68,7 +64,7 @@ def declared_member(outer: Declared, name: str) -> DeclaredMember:
     first = declaration.child_by_field_name("declarator") or declarator
     words = source[origin + declaration.start_byte : origin + first.start_byte]
     line = line_number(source, origin + declarator.start_byte)
-    type_text = "" if _is_odd(declaration, declarator) else _type_text(words, declarator)
+    type_text = _type_text(words, declarator)
     return DeclaredMember(outer.file, source, record, name, line, _shape(declaration, declarator), type_text)
 
 
@@ -83,59 +79,28 @@ def _shape(declaration: tree_sitter.Node, declarator: tree_sitter.Node) -> Shape
     return Shape.RECORD if is_record and declarator.type == "field_identifier" else Shape.PLAIN
 
 
-def _is_odd(declaration: tree_sitter.Node, declarator: tree_sitter.Node) -> bool:
-    """Whether the type cannot be written as words and stars: a body of its own, a function, an array of arrays."""
-    type_ = declaration.child_by_field_name("type")
-    if type_ is None or type_.child_by_field_name("body") is not None:
-        return True
-    if type_.type == "enum_specifier":
-        return False
-    is_array = declarator.type == "array_declarator"
-    inner = declarator.child_by_field_name("declarator") if is_array else declarator
-    while inner is not None and inner.type == "pointer_declarator":
-        inner = inner.child_by_field_name("declarator")
-    return inner is None or inner.type != "field_identifier"
-
-
 def _type_text(text: bytes, declarator: tree_sitter.Node) -> str:
-    """The words in front of the first declarator, as the source has them, with the stars of this one."""
-    stars = 0
-    inner: tree_sitter.Node | None = declarator
-    while inner is not None and inner.type != "field_identifier":
-        stars += inner.type == "pointer_declarator"
-        inner = inner.child_by_field_name("declarator")
-    words = _BLANKS.sub(" ", without_comments(text).decode("utf-8", "replace")).strip()
-    return f"{words}{' ' if stars else ''}{'*' * stars}"
+    """The words in front of the first declarator, as the source has them, with the stars of this one.
+
+    Empty for a body of its own, a function or an array of arrays, which cannot be written so.
+    """
+    plain = _DECLARATOR.fullmatch((declarator.text or b"").decode("utf-8", "replace"))
+    words = " ".join(without_comments(text).decode("utf-8", "replace").split())
+    if plain is None or "{" in words:
+        return ""
+    return f"{words} {plain[1]}".rstrip()
 
 
 def position_behind(source: bytes, record: RecordSpan) -> int:
-    """The offset behind the line on which the outermost declaration around the record ends.
+    """The offset behind the line on which the declaration of the record ends.
 
     A comment right below it that is indented, with an empty line behind, belongs to it.
     """
     code = without_directives(without_comments(source))
-    end = record.closing
-    opening = _opening_around(code, record.start)
-    while opening is not None:
-        end = closing(code, opening) or end
-        opening = _opening_around(code, opening)
-    line_end = source.find(b"\n", code.find(b";", end)) + 1 or len(source)
+    line_end = source.find(b"\n", declaration_end(code, record.closing)) + 1 or len(source)
     start = source.rfind(b"\n", 0, line_end - 1) + 1
     comment = None if source[start : start + 1].isspace() else _COMMENT_BELOW.match(source, line_end)
     return comment.end() if comment else line_end
-
-
-def _opening_around(code: bytes, offset: int) -> int | None:
-    """The brace that is open at ``offset``, but for one that says how C++ links what is inside."""
-    depth = 0
-    for place in (match.start() for match in reversed(list(_BRACE.finditer(code, 0, offset)))):
-        if code[place] == ord("}"):
-            depth += 1
-        elif depth == 0:
-            return None if _LINKAGE.search(code, max(0, place - _NEAR), place) else place
-        else:
-            depth -= 1
-    return None
 
 
 # The accessor: what it gives, the lines that define it, and how its calls are written.

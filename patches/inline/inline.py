@@ -9,45 +9,56 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from math import ceil
 from pathlib import Path
 
 import tree_sitter
 
-from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused, VerificationFailed
+from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused
 from linesmith.analyzer.base.text import listed, paragraph
 from linesmith.analyzer.model import CompiledSize, ConfigurationCheck, PatchSeries, Refusal, RefusalCode, SeriesStep
 from linesmith.patches.build.kbuild import is_kernel
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.inline.classify import use_at
-from linesmith.patches.inline.find import PointerUses, find_uses, pointer_mentions, record_sources, reliance, standing
-from linesmith.patches.inline.lifetimes import Caches, copies, lifetimes, misaligned, object_caches, released_otherwise
-from linesmith.patches.inline.pointer import PointerMember, pointer_member, semantic_patch, with_object, without_emptied
-from linesmith.patches.inline.uses import RELEASES, Role
+from linesmith.patches.inline.find import reliance, unfit, unowned
+from linesmith.patches.inline.lifetimes import (
+    Caches,
+    Lifetimes,
+    copies,
+    lifetimes,
+    misaligned,
+    object_caches,
+    released_otherwise,
+)
+from linesmith.patches.inline.pointer import (
+    PointerMember,
+    commented_start,
+    pointer_member,
+    semantic_patch,
+    with_object,
+    without_emptied,
+)
+from linesmith.patches.inline.uses import RELEASES, PointerUse, Role
 from linesmith.patches.matrix.choice import CheckedChange
 from linesmith.patches.matrix.evidence import paragraphs, summary, unchecked
 from linesmith.patches.source.declaration import Declared, include_path, reached
 from linesmith.patches.source.macros import without_comments
-from linesmith.patches.source.records import records_named
+from linesmith.patches.source.records import RecordSpan, declaration_end, records_named
+from linesmith.patches.treewide.image import TreeImage, tree_image
 from linesmith.patches.treewide.mentions import (
+    declared_in,
     declared_with,
-    mentions,
+    files_naming,
     mentions_in,
-    names_of,
-    of_other_program,
     other_programs,
-    tags_of,
+    titles_of,
     unread_files,
 )
-from linesmith.patches.treewide.series import (
-    TreeImage,
-    broken,
-    message,
-    never_compiled,
-    tree_image,
-    with_results,
-)
+from linesmith.patches.treewide.rules import MemberRules
+from linesmith.patches.treewide.series import broken, confirmed_series, from_first_to_last, message, never_compiled
 from linesmith.patches.treewide.spatch import SemanticPatch, include_folders, spatch
+from linesmith.patches.treewide.survey import Survey, surveyed, unresolved
 from linesmith.patches.treewide.syntax import callee, enclosing, member_expression, operator_of, outermost, parsed
 
 
@@ -57,10 +68,12 @@ def target_record(pointer: PointerMember, image: TreeImage, progress: Progress) 
     Raises ``EditRefused`` when several declarations are left, ``DeclarationNotFound`` when there is none.
     """
     file, apart = pointer.outer.file, other_programs(image.tree)
-    named = (one.file for one in mentions(image.tree, pointer.record, progress) if not one.file.startswith(apart))
-    for group in ((file,), included(image, file), tuple(dict.fromkeys(named))):
-        tags = tags_of(pointer.record, (image.read(one) for one in group))
-        if bodies := [one for place in group for one in _declared_in(image, place, pointer, tags)]:
+    naming = files_naming(image.tree, (pointer.record,), progress)[pointer.record]
+    near = {file, *included(image, file)}
+    for distance in range(3):
+        group = [one for one in naming if not one.startswith(apart) and (one != file) + (one not in near) == distance]
+        found = declared_in(image.tree, group, pointer.record, naming)
+        if bodies := [one for one in found if one.record.kind == "struct"]:
             return _only(bodies, pointer)
     raise DeclarationNotFound(f"{image.tree} has no body of {pointer.target}, which `{pointer.name}` points to")
 
@@ -69,14 +82,6 @@ def included(image: TreeImage, file: str) -> tuple[str, ...]:
     """The files that ``file`` includes, directly or not, as far as they are found without knowing the configuration."""
     follow = include_path(include_folders(image.tree, file), image.read, image.has)
     return tuple(sorted(reached((file,), follow) - {file}))
-
-
-def _declared_in(image: TreeImage, file: str, pointer: PointerMember, tags: Sequence[str]) -> Iterator[Declared]:
-    source = image.read(file)
-    for name in (pointer.record, *tags):
-        for record in records_named(source, name):
-            if record.kind == "struct" and (record.title == pointer.target or record.typedef or name in tags):
-                yield Declared(file, source, record, 1.0)
 
 
 def _only(declared: list[Declared], pointer: PointerMember) -> Declared:
@@ -97,13 +102,15 @@ _KERNEL_ALIGNMENT = "____cacheline_aligned_in_smp"
 class Study:
     """The pointer, what it leads to, who uses it, and what follows from that.
 
-    ``rules`` is the semantic patch. ``attribute`` aligns the member; it is empty where the record's own alignment
-    cannot follow. ``standing`` stand in the way, ``sites`` are places that a person should look at.
+    ``survey`` has every place that names the pointer, ``rules`` is the semantic patch. ``attribute`` aligns the
+    member; it is empty where the record's own alignment cannot follow. ``standing`` stand in the way, ``sites`` are
+    places that a person should look at.
     """
 
     pointer: PointerMember
     target: Declared
-    uses: PointerUses
+    survey: Survey
+    uses: tuple[PointerUse, ...]
     caches: Caches
     rules: str
     attribute: str
@@ -113,58 +120,73 @@ class Study:
 
 def study(record: str, member: str, image: TreeImage, progress: Progress) -> Study:
     """Look at the tree; raises what ``inlined`` does."""
-    named = mentions(image.tree, member, progress)
-    outer, copied = declared_with(image.tree, record, member, named, progress)
+    tree, apart = image.tree, other_programs(image.tree)
+    naming = files_naming(tree, (member, record), progress)
+    outer, copied = declared_with(tree, record, member, naming)
     if outer.record.kind != "struct":
-        reason = f"{outer.record.title} is no struct"
-        raise EditRefused(Refusal(RefusalCode.NO_STRUCT, outer.place, reason))
+        raise EditRefused(Refusal(RefusalCode.NO_STRUCT, outer.place, f"{outer.record.title} is no struct"))
     pointer = pointer_member(outer, member)
-    mentioned = pointer_mentions(named, image)
     target = target_record(pointer, image, progress)
-    # The names of the type, as the files that are near have them.
-    near = dict.fromkeys((outer.file, target.file, *mentioned.files, *included(image, outer.file)))
-    names = names_of(target, [image.read(file) for file in near])
-    pointer, sources = record_sources(replace(pointer, targets=tuple(dict.fromkeys((pointer.target, *names)))), image)
-    uses = find_uses(pointer, mentioned, image, progress)
-    caches = object_caches(uses.places, image, progress)
-    seen = lifetimes(pointer, uses, image, progress)
+    holders = titles_of(outer, tree, naming[record])
+    near = dict.fromkeys((outer.file, target.file, *naming[member]))
+    targets = tuple(dict.fromkeys((pointer.target, *titles_of(target, tree, near))))
+    pointer = replace(pointer, holders=holders, targets=targets)
+    words = [one.split()[-1] for one in holders]
+    named = naming if words == [record] else files_naming(tree, words, progress)
+    sources = {file: image.read(file) for word in words for file in named[word] if not file.startswith(apart)}
+    files = [file for file in naming[member] if not file.startswith(apart)]
+    survey = surveyed(outer, MemberRules(member, holders), files, (), image, progress)
+    uses = tuple(_uses(survey, pointer, image))
+    seen = lifetimes(pointer, uses, sources, image, progress)
+    standing, sites = _judged(pointer, target, uses, seen, image)
+    unsure = [(refusal, certain) for _, refusal, certain in unresolved(survey, outer, image)]
     by_position, relying = reliance(pointer, sources)
+    caches = object_caches(uses, image, progress)
     # A compiler relies on an alignment that is promised, and a program's records may begin anywhere.
-    attribute = _KERNEL_ALIGNMENT if is_kernel(image.tree) else ""
-    in_the_way = (
-        *_incomplete(pointer, target, image),
-        *standing(pointer, target, uses),
-        *caches.standing,
-        *released_otherwise(pointer, seen),
-        *by_position,
-    )
-    sites = (
-        *uses.sites,
-        *map(of_other_program, copied),
-        *relying,
-        *caches.left,
-        *copies(pointer, seen),
-        *(misaligned(pointer, sources) if attribute else ()),
-        *_certain(uses),
-        *unread_files(image.tree),
-    )
-    rules = semantic_patch(pointer, uses.places, caches.gone, typed=uses.typed)
-    return Study(pointer, target, uses, caches, rules, attribute, in_the_way, sites)
+    attribute = _KERNEL_ALIGNMENT if is_kernel(tree) else ""
+    aside = misaligned(pointer, sources) if attribute else ()
+    prevents = (*standing, *(one for one, certain in unsure if certain), *caches.standing, *by_position)
+    to_look_at = (*copied, *aside, *(one for one, certain in unsure if not certain), *relying, *caches.left, *sites)
+    rules = semantic_patch(survey.rules, uses, caches.gone)
+    return Study(pointer, target, survey, uses, caches, rules, attribute, prevents, (*to_look_at, *unread_files(tree)))
+
+
+def _uses(survey: Survey, pointer: PointerMember, image: TreeImage) -> Iterator[PointerUse]:
+    for file, group in groupby((one.mention for one in survey.own), lambda one: one.file):
+        root = parsed(image.read(file))
+        yield from (use_at(root, file, one, pointer.targets) for one in group)
+
+
+def _judged(
+    pointer: PointerMember, target: Declared, uses: Sequence[PointerUse], seen: Lifetimes, image: TreeImage
+) -> tuple[tuple[Refusal, ...], tuple[Refusal, ...]]:
+    """What stands in the way by the types and the uses, and what these leave to look at."""
+    refused = (use.refusal for use in uses if use.refusal is not None)
+    of_types = (*_incomplete(pointer, target, image), *unfit(pointer, target))
+    standing = (*of_types, *refused, *unowned(pointer, uses), *released_otherwise(pointer, seen))
+    return standing, (*copies(pointer, seen), *_certain(uses))
+
+
+def _is_complete(pointer: PointerMember, target: Declared, image: TreeImage) -> bool:
+    """Whether the type is complete where the record is declared."""
+    outer = pointer.outer
+    before = target.record.closing < outer.record.start
+    return before if target.file == outer.file else target.file in included(image, outer.file)
 
 
 def _incomplete(pointer: PointerMember, target: Declared, image: TreeImage) -> Iterator[Refusal]:
-    """That the type is not complete where the record is declared."""
+    """That the type cannot be moved in front of the record: those who have it might not have the record's file."""
     outer = pointer.outer
-    before = target.record.closing < outer.record.start
-    if not (before if target.file == outer.file else target.file in included(image, outer.file)):
+    movable = target.file.endswith(".h") and outer.file in included(image, target.file)
+    if not (_is_complete(pointer, target, image) or target.file == outer.file or movable):
         reason = f"{target.record.title} is not complete where {outer.record.title} is declared"
         lift = f"move its declaration in front of {outer.place} first, or include the header that has it"
         yield Refusal(RefusalCode.TYPE_ORDER, target.place, reason, lift)
 
 
-def _certain(uses: PointerUses) -> Iterator[Refusal]:
+def _certain(uses: Sequence[PointerUse]) -> Iterator[Refusal]:
     """Functions that test an allocation which is gone."""
-    checks = (use for use in uses.places if use.role is Role.ALLOCATION_CHECK)
+    checks = (use for use in uses if use.role is Role.ALLOCATION_CHECK)
     for use in {(one.file, one.function): one for one in checks}.values():
         reason = f"{use.function}() can no longer fail to allocate the object"
         yield Refusal(RefusalCode.ALWAYS_SUCCEEDS, use.place, reason, "remove its error handling")
@@ -200,21 +222,43 @@ def inlined(record: str, member: str, tree: Path, progress: Progress) -> Inlined
         known = study(record, member, image, progress)
         if known.standing:
             return Inlined(known, PatchSeries(()))
+        first = () if _is_complete(known.pointer, known.target, image) else (_moved(known, image),)
         step, missed = _replaced(known, image, progress)
-        return Inlined(known, PatchSeries((step,), refusals=known.sites), missed)
+        return Inlined(known, PatchSeries((*first, step), refusals=known.sites), missed)
+
+
+def _moved(known: Study, image: TreeImage) -> SeriesStep:
+    """The step that moves the type in front of the record; whether that compiles is seen with the rest."""
+    outer, target = known.pointer.outer, known.target
+    source, titles = target.source, (target.record.title, outer.record.title)
+    start = commented_start(source, target.record.start)
+    end = source.find(b"\n", declaration_end(without_comments(source), target.record.closing)) + 1 or len(source)
+    text = source[start:end]
+    gap = len(source[end:]) - len(source[end:].lstrip(b"\n"))
+    image.put(target.file, source[:start] + source[end + gap :])
+    source, record = _now(outer, image)
+    place = commented_start(source, record.start)
+    image.put(outer.file, source[:place] + text + b"\n" + source[place:])
+    why = f"{titles[1]} is going to have a {titles[0]} as a member, which must be complete there. No functional change."
+    text_of_step = message(image.tree, outer.file, f"move {titles[0]} in front of {titles[1]}", (why,))
+    return SeriesStep(text_of_step, image.commit())
+
+
+def _now(outer: Declared, image: TreeImage) -> tuple[bytes, RecordSpan]:
+    """The file of the record as it is now, and where the record stands in it."""
+    source = image.read(outer.file)
+    number = [one.opening for one in records_named(outer.source, outer.record.name)].index(outer.record.opening)
+    return source, records_named(source, outer.record.name)[number]
 
 
 def _replaced(known: Study, image: TreeImage, progress: Progress) -> tuple[SeriesStep, tuple[Refusal, ...]]:
     """The step that takes the pointer away, and the places where it is still used as one."""
     outer = known.pointer.outer
-    files = tuple(dict.fromkeys((*known.uses.files, *known.caches.files)))
+    files = tuple(dict.fromkeys((*known.survey.files, *known.caches.files)))
     done = spatch(SemanticPatch(known.rules), image, files, progress)
     for file in files:
         image.put(file, without_emptied(image.original(file), image.read(file)))
-    # The record stands at another place of its file now.
-    source = image.read(outer.file)
-    number = [one.opening for one in records_named(outer.source, outer.record.name)].index(outer.record.opening)
-    now = Declared(outer.file, source, records_named(source, outer.record.name)[number], outer.match)
+    now = Declared(outer.file, *_now(outer, image), outer.match)
     image.put(outer.file, with_object(pointer_member(now, known.pointer.name), known.attribute))
     step = SeriesStep(_inline_message(known, image.tree), image.commit())
     return step, (*done.failed, *left_behind(known.pointer, known.uses, image))
@@ -229,7 +273,7 @@ def _inline_message(known: Study, tree: Path) -> str:
         f"Each {title} has a {known.pointer.target} of its own, allocated by itself: every use goes through a pointer. "
         f"Make it a member{where if known.attribute else ''}."
     )
-    counts = Counter(use.role for use in known.uses.places)
+    counts = Counter(use.role for use in known.uses)
     done = f"{counts[Role.MEMBER] + counts[Role.VALUE] + counts[Role.OBJECT]} uses changed"
     gone = f"{counts[Role.ALLOCATION]} allocation(s) and {counts[Role.RELEASE]} release(s) gone"
     cache = f", with the slab cache {', '.join(caches.gone)}" if caches.gone else ""
@@ -243,11 +287,11 @@ def _inline_message(known: Study, tree: Path) -> str:
 _OF_POINTERS = frozenset((Role.OBJECT, Role.ALLOCATION, Role.RELEASE, Role.CLEARED))
 
 
-def left_behind(pointer: PointerMember, uses: PointerUses, image: TreeImage) -> Iterator[Refusal]:
+def left_behind(pointer: PointerMember, uses: Sequence[PointerUse], image: TreeImage) -> Iterator[Refusal]:
     """The places that the semantic patch should have changed and did not; it skips functions that it cannot parse."""
-    for file in uses.files:
+    for file in dict.fromkeys(use.file for use in uses):
         source, lines = image.read(file), image.original(file).splitlines()
-        own = [use for use in uses.places if use.file == file]
+        own = [use for use in uses if use.file == file]
         known = {(use.function, use.holder) for use in own}
         root = parsed(source)
         for one in mentions_in(file, source, pointer.name):
@@ -282,7 +326,7 @@ _MANY = 1000
 
 def change_of(inlined: Inlined) -> CheckedChange:
     """All that the patch changes."""
-    files = inlined.series.steps[-1].changes
+    files = from_first_to_last(inlined.series)
     outer = inlined.study.pointer.outer
     others = (inlined.study.target.record.name,)
     unit = next((one.file for one in files if one.file.endswith(".c")), None)
@@ -294,9 +338,6 @@ def confirmed(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> Inlined
 
     Raises ``VerificationFailed`` where nothing could be compiled.
     """
-    if all(one.failed for one in checks):
-        first = f"under {checks[0].title}: {checks[0].failed}" if checks else "no configuration is known"
-        raise VerificationFailed(f"no patch written: nothing could be compiled to verify it, {first}")
     missed = tuple(broken(checks))
     if missed or not inlined.series.steps:
         return replace(inlined, missed=(*inlined.missed, *missed))
@@ -308,7 +349,7 @@ def confirmed(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> Inlined
     units = f"; {listed(left, _SHOWN)}, which none of these compile" if left else ""
     nobody = paragraph(f"Not checked: {unchecked(checks)}{units}. No benchmark has been run.")
     blocks = (_cost(inlined, checks), paragraph(summary(rest)), nobody)
-    return replace(inlined, series=with_results(inlined.series, checks, blocks, paragraphs(rest, title)))
+    return replace(inlined, series=confirmed_series(inlined.series, checks, blocks, paragraphs(rest, title)))
 
 
 def _cost(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> str:

@@ -12,19 +12,11 @@ import tree_sitter
 from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.build.kbuild import is_kernel
 from linesmith.patches.build.preparation import Progress
-from linesmith.patches.inline.find import PointerUses
 from linesmith.patches.inline.pointer import PointerMember
 from linesmith.patches.inline.uses import CACHE_CREATORS, RELEASES, PointerUse, Role
-from linesmith.patches.treewide.mentions import (
-    Mention,
-    any_of,
-    mentions,
-    mentions_in,
-    metavariable,
-    pointer_variable,
-    typedef_lines,
-)
-from linesmith.patches.treewide.series import TreeImage
+from linesmith.patches.treewide.image import TreeImage
+from linesmith.patches.treewide.mentions import Mention, mentions, mentions_in
+from linesmith.patches.treewide.rules import MemberRules, named_like
 from linesmith.patches.treewide.spatch import Report, RuleMatch, SemanticPatch, spatch
 from linesmith.patches.treewide.syntax import (
     NULL,
@@ -40,44 +32,12 @@ from linesmith.patches.treewide.syntax import (
     text,
 )
 
-_COPYING = ("holder_copied", "holder_assigned", "record_assigned")
-_COPIES = "memcpy|memmove|__memcpy|kmemdup"
 # kmem_cache_create(name, size, align, flags, ...)
 _ALIGNMENT = 2
-_RULES = """@ holder_copied @
-{holder}
-expression other;
-identifier copier =~ "^({copies})$";
-position place;
-@@
- copier@place(kept, other, ...)
-
-@ holder_assigned @
-{holder}
-expression other;
-position place;
-@@
- *kept =@place other
-
-@ record_assigned @
-{record}
-expression other;
-position place;
-@@
- kept =@place other
-
-@ object_released @
-{object}
-expression other;
-identifier releaser =~ "^({releasers})$";
-position place;
-@@
-(
- releaser@place(kept)
-|
- releaser@place(other, kept)
-)
-"""
+_COPIED = (" copier@p(P, V, ...)", " *P =@p V", " O =@p V")
+_COPIERS = named_like("copier", "memcpy|memmove|__memcpy|kmemdup")
+_RELEASED = (" releaser@p(P)", " releaser@p(V, P)")
+_RELEASERS = named_like("releaser", "|".join(sorted(RELEASES)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,27 +48,20 @@ class Lifetimes:
     released: tuple[RuleMatch, ...]
 
 
-def lifetimes(pointer: PointerMember, uses: PointerUses, image: TreeImage, progress: Progress) -> Lifetimes:
-    """What Coccinelle sees of them in the files with uses, and in a program in all units that name the record."""
-    files = dict.fromkeys(uses.files)
-    if not is_kernel(image.tree):
-        named = mentions(image.tree, pointer.outer.record.name, progress)
-        files.update(dict.fromkeys(one.file for one in named if one.file.endswith(".c")))
-    reports = tuple(Report(rule, "place") for rule in (*_COPYING, "object_released"))
-    seen = spatch(SemanticPatch(_rules(pointer), reports), image, tuple(files), progress)
-    released = {(use.file, use.line) for use in uses.places if use.role in (Role.RELEASE, Role.RELEASE_CHECK)}
-    copied = {(site.file, site.line): site for site in seen.matches if site.rule in _COPYING}
-    freed = (site for site in seen.matches if site.rule == "object_released")
-    return Lifetimes(tuple(copied.values()), tuple(site for site in freed if (site.file, site.line) not in released))
-
-
-def _rules(pointer: PointerMember) -> str:
-    titles, targets = pointer.holders, pointer.targets
-    holder = "\n".join((*typedef_lines(titles), pointer_variable(titles, "kept")))
-    object_ = "\n".join((*typedef_lines(targets), pointer_variable(targets, "kept")))
-    record = "\n".join((*typedef_lines(titles), metavariable(any_of(titles), "kept")))
-    releasers = "|".join(sorted(RELEASES))
-    return _RULES.format(holder=holder, record=record, object=object_, copies=_COPIES, releasers=releasers)
+def lifetimes(
+    pointer: PointerMember, uses: Sequence[PointerUse], naming: Iterable[str], image: TreeImage, progress: Progress
+) -> Lifetimes:
+    """What Coccinelle sees of them in the files with uses, and in a program in all units of ``naming``."""
+    units = () if is_kernel(image.tree) else (file for file in naming if file.endswith(".c"))
+    files = tuple(dict.fromkeys((*(use.file for use in uses), *units)))
+    copied = MemberRules(pointer.name, pointer.holders).rule("copied", _COPIED, copier=_COPIERS)
+    released = MemberRules(pointer.name, pointer.targets).rule("released", _RELEASED, releaser=_RELEASERS)
+    reports = (Report("copied", "p"), Report("released", "p"))
+    seen = spatch(SemanticPatch(f"{copied}\n{released}", reports), image, files, progress).matches
+    places = {(one.rule, one.file, one.line): one for one in seen}.values()
+    known = {(use.file, use.line) for use in uses if use.role in (Role.RELEASE, Role.RELEASE_CHECK)}
+    freed = (one for one in places if one.rule == "released" and (one.file, one.line) not in known)
+    return Lifetimes(tuple(one for one in places if one.rule == "copied"), tuple(freed))
 
 
 def released_otherwise(pointer: PointerMember, seen: Lifetimes) -> Iterator[Refusal]:

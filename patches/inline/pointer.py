@@ -7,7 +7,7 @@ A rule is written only where a use asks for it, so that what is printed is short
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from linesmith.analyzer.base.errors import EditRefused
@@ -18,7 +18,7 @@ from linesmith.patches.source.body import all_members
 from linesmith.patches.source.declaration import Declared
 from linesmith.patches.source.macros import without_comments, without_directives
 from linesmith.patches.source.pieces import followed
-from linesmith.patches.treewide.mentions import any_of, metavariable, names_of, pointer_variable, typedef_lines
+from linesmith.patches.treewide.rules import MemberRules
 from linesmith.patches.treewide.syntax import enclosing, member_declarations
 
 _ANNOTATIONS = re.compile(rb"\b__(?:rcu|percpu|user|iomem|private|kptr|kptr_untrusted|uptr|arena)\b")
@@ -29,6 +29,7 @@ _DIRECTIVE = re.compile(rb"^[ \t]*\#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b(?:
 _COMMENT_ABOVE_MEMBER = re.compile(
     rb"(?:^[ \t]*/\*(?:(?!\*/).)*\*/[ \t]*\r?\n|^[ \t]*//[^\n]*\n)+\Z", re.MULTILINE | re.DOTALL
 )
+_MOST_OF_A_COMMENT = 8192
 _COMMENT_BEHIND = re.compile(rb"[ \t]*(?:/\*(?:(?!\*/).)*\*/|//[^\n]*)?[ \t]*\r?\n", re.DOTALL)
 _FLEXIBLE = re.compile(rb"\[\s*[01]?\s*\]\s*;\s*\Z|DECLARE_FLEX_ARRAY|\bFLEX")
 
@@ -77,7 +78,7 @@ def pointer_member(outer: Declared, name: str) -> PointerMember:
         reason = f"`{name}` shares its place with the other members of a union"
         raise EditRefused(Refusal(RefusalCode.POINTER_KIND, place, reason))
     target = _target(outer.source[start:end], name, place)
-    return PointerMember(outer, name, target, start, end, names_of(outer, (outer.source,)), (target,))
+    return PointerMember(outer, name, target, start, end, (outer.record.title,), (target,))
 
 
 def _target(text: bytes, name: str, place: str) -> str:
@@ -123,9 +124,7 @@ def with_object(pointer: PointerMember, attribute: str) -> bytes:
     if not _can_be_last(pointer) or any(alternative for _, alternative in enclosing_ifs):
         return source[: pointer.start] + declared + source[pointer.end :]
     # The whole lines of the declaration, with the comments right above and on its line.
-    start = source.rfind(b"\n", 0, pointer.start) + 1
-    above = _COMMENT_ABOVE_MEMBER.search(source, pointer.outer.record.opening, start)
-    start = above.start() if above else start
+    start = commented_start(source, pointer.start, pointer.outer.record.opening)
     comment = _COMMENT_BEHIND.match(source, pointer.end)
     end = comment.end() if comment else pointer.end
     moved = source[start : pointer.start] + declared + source[pointer.end : end]
@@ -137,6 +136,15 @@ def with_object(pointer: PointerMember, attribute: str) -> bytes:
     record = pointer.outer.record
     members = all_members(scope(source, record)[0])
     return followed(after, record, members, (*(name for name in members if name != pointer.name), pointer.name))
+
+
+def commented_start(source: bytes, offset: int, least: int = 0) -> int:
+    """Where the line of ``offset`` begins, with the comments right above it that are behind ``least``."""
+    start = source.rfind(b"\n", 0, offset) + 1
+    # The regular expression tries each line.
+    least = max(least, start - _MOST_OF_A_COMMENT)
+    above = _COMMENT_ABOVE_MEMBER.search(source, least, start)
+    return above.start() if above else start
 
 
 def _can_be_last(pointer: PointerMember) -> bool:
@@ -168,44 +176,12 @@ def without_emptied(before: bytes, after: bytes) -> bytes:
 # The semantic patch (SmPL).
 
 
-@dataclass(frozen=True, slots=True)
-class _Metavariables:
-    """Metavariables, none of them a name that the rules must match literally."""
-
-    pointer: PointerMember
-    typed: bool
-
-    def word(self, word: str) -> str:
-        """A metavariable's name."""
-        taken = (self.pointer.name, self.pointer.record, self.pointer.outer.record.name)
-        return f"{word}_" if word in taken else word
-
-    def rule(self, name: str, lines: Callable[[str], str], *declared: str) -> str:
-        """A rule that does what ``lines`` says to ``holder->p`` and to ``object.p``.
-
-        The holder is a pointer to the record, the object the record itself; ``declared`` are more metavariables.
-        """
-        holder, object_, titles = self.word("holder"), self.word("object"), self.pointer.holders
-        own: tuple[str, ...] = (f"expression {holder}, {object_};",)
-        if self.typed:
-            variables = pointer_variable(titles, holder), metavariable(any_of(titles), object_)
-            own = (*typedef_lines(titles), *variables)
-        head = "\n".join((f"@ {name} @", *own, *declared, "@@"))
-        ways = (f"{holder}->{self.pointer.name}", f"{object_}.{self.pointer.name}")
-        return head + "\n(\n" + "\n|\n".join(lines(way) for way in ways) + "\n)\n"
-
-
-def semantic_patch(pointer: PointerMember, uses: Sequence[PointerUse], caches: Sequence[str], *, typed: bool) -> str:
-    """The rules for the ``uses``, in the order in which they must be applied; the slab ``caches`` go.
-
-    ``typed`` asks for the holder's type.
-    """
-    names = _Metavariables(pointer, typed)
+def semantic_patch(rules: MemberRules, uses: Sequence[PointerUse], caches: Sequence[str]) -> str:
+    """The rules for the ``uses``, in the order in which they must be applied; the slab ``caches`` go."""
     roles = {use.role for use in uses}
     made = [use for use in uses if use.role is Role.ALLOCATION]
-    cleared = any(use.clears for use in made)
-    rules = (*_allocations(names, made), *_checks(names, roles), *_releases(names, uses), *_caches(caches))
-    return "\n".join((*rules, *_values(names, roles, cleared=cleared)))
+    written = (*_allocations(rules, made), *_checks(rules, roles), *_releases(rules, uses), *_caches(caches))
+    return "\n".join((*written, *_values(rules, roles, cleared=any(use.clears for use in made))))
 
 
 def _called(functions: Sequence[str], rest: str) -> str:
@@ -213,60 +189,34 @@ def _called(functions: Sequence[str], rest: str) -> str:
     return f"\\({choice}\\)({rest})" if len(functions) > 1 else f"{choice}({rest})"
 
 
-def _allocations(names: _Metavariables, made: Sequence[PointerUse]) -> Iterator[str]:
+def _allocations(rules: MemberRules, made: Sequence[PointerUse]) -> Iterator[str]:
+    """The allocation goes; where the object was zero, it is set to zero."""
     cleared = {use.callee for use in made if use.clears}
-    for clears, calls in ((False, {use.callee for use in made} - cleared), (True, cleared)):
-        if calls:
-            yield from _fresh(names, _called(sorted(calls), "..."), clears=clears)
+    kinds = (("raw", {use.callee for use in made} - cleared, ""), ("cleared", cleared, "\n+ memset(&$, 0, sizeof($));"))
+    for kind, callees, added in kinds:
+        if callees:
+            call = f"(T){_called(sorted(callees), '...')}"
+            yield rules.rule(f"allocated_and_tested_{kind}", (f"- if (($ = {call}) == NULL) S{added}",))
+            yield rules.rule(f"allocated_{kind}", (f"- $ = {call};{added}",))
 
 
-def _fresh(names: _Metavariables, call: str, *, clears: bool) -> Iterator[str]:
-    kind, branch, cast = "cleared" if clears else "raw", names.word("branch"), names.word("type")
-    call = f"({cast}){call}"
-
-    def added(way: str) -> str:
-        return f"\n+ memset(&{way}, 0, sizeof({way}));" if clears else ""
-
-    def tested(way: str) -> str:
-        return f"- if (({way} = {call}) == NULL) {branch}{added(way)}"
-
-    yield names.rule(f"allocated_and_tested_{kind}", tested, f"type {cast};", f"statement {branch};")
-    yield names.rule(f"allocated_{kind}", lambda way: f"- {way} = {call};{added(way)}", f"type {cast};")
+def _checks(rules: MemberRules, roles: Collection[Role]) -> Iterator[str]:
+    if Role.ALLOCATION_CHECK in roles:
+        yield rules.rule("checked", ("- if ($ == NULL) S", "- if (unlikely($ == NULL)) S"))
+        yield rules.rule("checked_with_others", ("- $ == NULL || V\n+ V", "- V || $ == NULL\n+ V"))
 
 
-def _checks(names: _Metavariables, roles: Collection[Role]) -> Iterator[str]:
-    if Role.ALLOCATION_CHECK not in roles:
-        return
-    branch, other = names.word("branch"), names.word("other")
-    yield names.rule(
-        "checked",
-        lambda way: f"- if ({way} == NULL) {branch}\n|\n- if (unlikely({way} == NULL)) {branch}",
-        f"statement {branch};",
-    )
-    yield names.rule(
-        "checked_with_others",
-        lambda way: f"- {way} == NULL || {other}\n+ {other}\n|\n- {other} || {way} == NULL\n+ {other}",
-        f"expression {other};",
-    )
-
-
-def _releases(names: _Metavariables, uses: Sequence[PointerUse]) -> Iterator[str]:
+def _releases(rules: MemberRules, uses: Sequence[PointerUse]) -> Iterator[str]:
     calls = sorted({use.callee for use in uses if use.role is Role.RELEASE})
-
-    def release(way: str) -> str:
-        return f"{_called(calls, f'..., {way}')};"
-
-    def guarded(way: str) -> str:
-        forgotten = f"{way} = NULL;"
-        branches = [f"{{ {release(way)} {forgotten} }}", release(way), forgotten] if calls else [forgotten]
-        return "\n|\n".join(f"- if ({way} != NULL) {branch}" for branch in branches)
-
+    release = f"{_called(calls, '..., $')};" if calls else ""
+    forgotten = "$ = NULL;"
     if any(use.role is Role.RELEASE_CHECK for use in uses):
-        yield names.rule("released_if_any", guarded)
+        branches = [f"{{ {release} {forgotten} }}", release, forgotten] if calls else [forgotten]
+        yield rules.rule("released_if_any", [f"- if ($ != NULL) {branch}" for branch in branches])
     if calls:
-        yield names.rule("released", lambda way: f"- {release(way)}")
+        yield rules.rule("released", (f"- {release}",))
     if any(use.role is Role.CLEARED for use in uses):
-        yield names.rule("forgotten", lambda way: f"- {way} = NULL;")
+        yield rules.rule("forgotten", (f"- {forgotten}",))
 
 
 def _caches(caches: Sequence[str]) -> Iterator[str]:
@@ -279,21 +229,13 @@ def _caches(caches: Sequence[str]) -> Iterator[str]:
         yield f"@ cache_declared{suffix} @\n@@\n- static struct kmem_cache *{cache};\n"
 
 
-def _values(names: _Metavariables, roles: Collection[Role], *, cleared: bool) -> Iterator[str]:
+def _values(rules: MemberRules, roles: Collection[Role], *, cleared: bool) -> Iterator[str]:
     """The object or its address in place of the pointer; ``cleared`` tells that an earlier rule has put memset() in."""
-    place, member = names.word("place"), names.word("member")
-
-    def unchanged(way: str) -> str:
-        ways = [f"{way}@{place}->{member}", f"*{way}@{place}"]
-        ways += [f"&{way}@{place}", f"sizeof({way}@{place})"] if cleared else []
-        return "\n|\n".join(f" {one}" for one in ways)
-
     if Role.VALUE in roles:
-        yield names.rule("kept", unchanged, f"identifier {member};", f"position {place};")
-        yield names.rule("value", lambda way: f"- {way}@{place}\n+ &{way}", f"position {place} != kept.{place};")
+        stays = (" $@p->f", " *$@p", *((" &$@p", " sizeof($@p)") if cleared else ()))
+        yield rules.rule("kept", stays)
+        yield rules.rule("value", ("- $@p\n+ &$",), " != kept.p")
     if Role.OBJECT in roles:
-        yield names.rule("object_itself", lambda way: f"- *{way}\n+ {way}")
+        yield rules.rule("object_itself", ("- *$\n+ $",))
     if Role.MEMBER in roles:
-        yield names.rule(
-            "member_of_object", lambda way: f"- {way}->{member}\n+ {way}.{member}", f"identifier {member};"
-        )
+        yield rules.rule("member_of_object", ("- $->f\n+ $.f",))

@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused
@@ -17,7 +17,7 @@ from linesmith.patches.build.kbuild import is_kernel
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.source.declaration import Declared
 from linesmith.patches.source.macros import LineCounter, without_comments
-from linesmith.patches.source.records import RecordSpan, records_named
+from linesmith.patches.source.records import records_named
 from linesmith.patches.treewide.syntax import member_declarations
 
 _SUFFIXES = (".c", ".h", ".S", ".inc", ".hh", ".def", ".lds", ".cc", ".cpp")
@@ -27,7 +27,7 @@ _MOST_BYTES = 32 << 20
 _MOST_OF_A_LINE = 1 << 12
 # Files between two reports of progress.
 _REPORT_EVERY = 10_000
-# Bytes in front of a word that are read to tell what it is.
+# Bytes around a word that are read to tell what it is.
 _CONTEXT = 400
 _ACCESS = re.compile(rb"(?:->|(?<=[\w)\]])\s*\.)\s*\Z")
 _DEFINE = re.compile(rb"^[ \t]*\#[ \t]*define[ \t]+(\w+)(?:\\\r?\n|[^\n])*", re.MULTILINE)
@@ -38,6 +38,7 @@ class Mention:
     """One place of a word; ``offset`` is its first byte in ``file``, ``line`` counts from 1, ``column`` from 0.
 
     ``text`` is the source line without the blanks at its ends. ``macro`` names the macro whose definition it is in.
+    ``ahead`` and ``behind`` are some of the source around the word.
     """
 
     file: str
@@ -46,37 +47,29 @@ class Mention:
     offset: int
     text: str
     macro: str = ""
+    ahead: bytes = field(default=b"", compare=False)
+    behind: bytes = field(default=b"", compare=False)
 
     @property
     def place(self) -> str:
         """``file:line``."""
         return f"{self.file}:{self.line}"
 
-    def ahead(self, source: bytes) -> bytes:
-        """Some of ``source``, the text of the file, right in front of the word."""
-        return source[max(0, self.offset - _CONTEXT) : self.offset]
-
-    def is_access(self, source: bytes) -> bool:
+    @property
+    def is_access(self) -> bool:
         """Whether the word follows ``->`` or a dot behind an expression."""
-        return _ACCESS.search(self.ahead(source)) is not None
+        return _ACCESS.search(self.ahead) is not None
+
+    @property
+    def statement(self) -> bytes:
+        """The text around the word up to the nearest semicolons."""
+        return self.ahead.split(b";")[-1] + self.behind.split(b";")[0]
 
 
 def mentions(tree: Path, word: str, progress: Progress) -> tuple[Mention, ...]:
     """The places of ``word`` outside of comments and strings, by file; links and build results are not entered."""
-    return mentions_of(tree, (word,), progress)[word]
-
-
-def mentions_of(tree: Path, words: Collection[str], progress: Progress) -> dict[str, tuple[Mention, ...]]:
-    """The places of each word, as ``mentions`` gives them, from one reading of the tree."""
-    places: dict[str, list[Mention]] = {word: [] for word in words}
-    for count, file in enumerate(source_files(tree), 1):
-        if count % _REPORT_EVERY == 0:
-            progress(f"looking for {', '.join(words)}: {count} files read")
-        source = read_source(tree / file)
-        for word in words:
-            if word.encode() in source:
-                places[word] += mentions_in(file, source, word)
-    return {word: tuple(group) for word, group in places.items()}
+    files = files_naming(tree, (word,), progress)[word]
+    return tuple(one for file in files for one in mentions_in(file, read_source(tree / file), word))
 
 
 def mentions_in(file: str, source: bytes, word: str) -> Iterator[Mention]:
@@ -86,14 +79,29 @@ def mentions_in(file: str, source: bytes, word: str) -> Iterator[Mention]:
     definitions = _DEFINE.finditer(code)
     definition = next(definitions, None)
     for match in re.finditer(rb"\b" + re.escape(word.encode()) + rb"\b", code):
-        at = match.start()
+        at, behind = match.span()
         while definition is not None and definition.end() <= at:
             definition = next(definitions, None)
         macro = definition[1].decode() if definition is not None and definition.start() <= at else ""
         start = source.rfind(b"\n", 0, at) + 1
         end = source.find(b"\n", at)
         text = source[start : end if end >= 0 else len(source)][:_MOST_OF_A_LINE].decode("utf-8", "replace").strip()
-        yield Mention(file, lines.number(start), at - start, at, text, macro)
+        around = source[max(0, at - _CONTEXT) : at], source[behind : behind + _CONTEXT]
+        yield Mention(file, lines.number(start), at - start, at, text, macro, *around)
+
+
+def files_naming(tree: Path, words: Sequence[str], progress: Progress) -> dict[str, list[str]]:
+    """The files that have each word, be it in a comment, from one reading of the tree."""
+    patterns = {word: re.compile(rb"\b" + re.escape(word.encode()) + rb"\b") for word in words}
+    found: dict[str, list[str]] = {word: [] for word in words}
+    for count, file in enumerate(source_files(tree), 1):
+        if count % _REPORT_EVERY == 0:
+            progress(f"looking for {', '.join(words)}: {count} files read")
+        source = read_source(tree / file)
+        for word, pattern in patterns.items():
+            if word.encode() in source and pattern.search(source):
+                found[word].append(file)
+    return found
 
 
 def source_files(tree: Path) -> Iterator[str]:
@@ -127,10 +135,13 @@ def read_source(path: Path) -> bytes:
         return b""
 
 
-# Where a record is declared.
+# Where a record is declared, and what it is called.
 
 # Programs of a kernel tree that are built by themselves; they share headers with the rest only by chance.
 _APART = ("tools/", "samples/", "scripts/", "Documentation/", "usr/", "rust/")
+_NAME = rb"([A-Za-z_]\w*)"
+_BEHIND = re.compile(rb"\s*" + _NAME + rb"\s*;")
+_TYPEDEF = re.compile(rb"\btypedef\s+\Z")
 
 
 def other_programs(tree: Path) -> tuple[str, ...]:
@@ -139,23 +150,18 @@ def other_programs(tree: Path) -> tuple[str, ...]:
 
 
 def declared_with(
-    tree: Path, record: str, member: str, named: Sequence[Mention], progress: Progress
-) -> tuple[Declared, tuple[Declared, ...]]:
-    """The record that declares ``member`` at one of the places ``named``, and copies of it in other programs.
+    tree: Path, record: str, member: str, naming: dict[str, list[str]]
+) -> tuple[Declared, tuple[Refusal, ...]]:
+    """The record with this tag or typedef that declares ``member``, and copies of it in other programs.
 
-    ``record`` is its tag or a typedef. Raises ``DeclarationNotFound``; ``EditRefused`` where several records fit or the
-    record is shared with user space.
+    ``naming`` are the files that name both. Raises ``DeclarationNotFound``; ``EditRefused`` where several records fit
+    or the record is shared with user space.
     """
-    files = dict.fromkeys(one.file for one in named)
-    found = list(_declaring(tree, files, (record,), member))
-    if not found:
-        naming = dict.fromkeys(one.file for one in mentions(tree, record, progress))
-        found = list(_declaring(tree, files, tags_of(record, (read_source(tree / file) for file in naming)), member))
+    found = [one for one in declared_in(tree, naming[member], record, naming[record]) if _declares(one, member)]
     if not found:
         remedy = "check both names; the record may be named by its tag or a typedef"
         raise DeclarationNotFound(f"{tree} declares no record {record} with a member {member}; {remedy}")
-    apart = other_programs(tree)
-    near = [one for one in found if not one.file.startswith(apart)] or found
+    near = [one for one in found if not one.file.startswith(other_programs(tree))] or found
     # What a unit declares for itself is no concern of others.
     near = [one for one in near if not one.file.endswith(".c")] or near
     own = near[0]
@@ -167,82 +173,42 @@ def declared_with(
     if is_user_abi(own.file):
         reason = f"{record} is shared with user space, so its members must stay"
         raise EditRefused(Refusal(RefusalCode.USER_ABI, own.place, reason))
-    return own, tuple(one for one in found if one is not own)
+    return own, tuple(_of_other_program(one) for one in found if one is not own)
 
 
-def _declaring(tree: Path, files: Iterable[str], names: Iterable[str], member: str) -> Iterator[Declared]:
+def declared_in(tree: Path, files: Iterable[str], name: str, naming: Iterable[str]) -> Iterator[Declared]:
+    """The records of ``files`` with this tag or typedef; typedefs of a tag may be in any file of ``naming``."""
+    pattern = re.compile(rb"\btypedef\s+struct\s+" + _NAME + rb"\s+" + re.escape(name.encode()) + rb"\s*;")
+    tags = (tag.decode() for file in naming for tag in pattern.findall(read_source(tree / file)))
+    names = dict.fromkeys((name, *tags))
     for file in files:
         source = read_source(tree / file)
-        for record in (one for name in names for one in records_named(source, name)):
-            if any(member in declarators for _, declarators, _ in member_declarations(source, record)):
-                yield Declared(file, source, record, 1.0)
+        yield from (Declared(file, source, record, 1.0) for one in names for record in records_named(source, one))
 
 
-def of_other_program(copy: Declared) -> Refusal:
-    """That another program declares the record, too."""
+def _declares(declared: Declared, member: str) -> bool:
+    return any(member in names for _, names, _ in member_declarations(declared.source, declared.record))
+
+
+def _of_other_program(copy: Declared) -> Refusal:
     reason = f"another program has a {copy.record.title} with this member"
     lift = "change it by hand where it is compiled with files that were changed"
     return Refusal(RefusalCode.OTHER_PROGRAM, copy.place, reason, lift)
 
 
-# The names that one record goes by in C, its tag and typedefs, and how a semantic patch declares a variable of it.
+def titles_of(declared: Declared, tree: Path, naming: Iterable[str]) -> tuple[str, ...]:
+    """The record as C code may name it, its title first: ``struct _queue``, ``queue_t``.
 
-_NAME = rb"([A-Za-z_]\w*)"
-_BEHIND = re.compile(rb"\s*" + _NAME + rb"\s*;")
-_TYPEDEF = re.compile(rb"\btypedef\s+\Z")
-
-
-def names_of(declared: Declared, sources: Iterable[bytes]) -> tuple[str, ...]:
-    """The record as C code may name it, its title first: ``struct _queue``, ``queue_t``."""
+    ``naming`` are the files that may have typedefs.
+    """
     record = declared.record
     if record.typedef:
-        return (record.title,)
+        # A record may have a tag besides its typedef.
+        head = declared.source[record.start : record.opening].decode("utf-8", "replace").split()
+        return (record.title, *([" ".join(head)] if len(head) > 1 else []))
     code = without_comments(declared.source)
     own = _BEHIND.match(code, record.closing + 1) if _TYPEDEF.search(code, 0, record.start) else None
-    others = (name for source in sources if record.name.encode() in source for name in _typedefs_in(source, record))
-    return tuple(dict.fromkeys((record.title, *([own[1].decode()] if own else []), *others)))
-
-
-def typedefs_in_tree(tree: Path, declared: Declared) -> tuple[str, ...]:
-    """The typedefs of the record anywhere in the tree, by name.
-
-    None for a kernel, which hardly has any: there it is left to Coccinelle to find them in headers.
-    """
-    if declared.record.typedef or is_kernel(tree):
-        return ()
-    names = names_of(declared, (read_source(tree / file) for file in source_files(tree)))
-    return tuple(sorted({*names} - {declared.record.title, declared.record.name}))
-
-
-def _typedefs_in(source: bytes, record: RecordSpan) -> Iterator[str]:
-    """The names that ``typedef struct tag name;`` gives the record."""
-    tag = re.escape(record.name.encode())
-    pattern = re.compile(rb"\btypedef\s+%s\s+%s\s+%s\s*;" % (record.kind.encode(), tag, _NAME))
-    return (name.decode() for name in pattern.findall(without_comments(source)))
-
-
-def tags_of(name: str, sources: Iterable[bytes]) -> tuple[str, ...]:
-    """The tags of structs that a typedef calls ``name``."""
-    pattern = re.compile(rb"\btypedef\s+struct\s+" + _NAME + rb"\s+" + re.escape(name.encode()) + rb"\s*;")
-    tags = (pattern.findall(without_comments(one)) for one in sources if name.encode() in one)
-    return tuple(dict.fromkeys(tag.decode() for group in tags for tag in group))
-
-
-def typedef_lines(titles: Sequence[str]) -> tuple[str, ...]:
-    """What declares to SmPL which of the names are those of typedefs."""
-    return tuple(f"typedef {title};" for title in titles if " " not in title)
-
-
-def any_of(types: Sequence[str]) -> str:
-    """The type of an SmPL metavariable that is of any of ``types``."""
-    return types[0] if len(types) == 1 else f"{{{', '.join(types)}}}"
-
-
-def metavariable(type_: str, name: str) -> str:
-    """The line that declares a metavariable."""
-    return f"{type_}{'' if type_.endswith('*') else ' '}{name};"
-
-
-def pointer_variable(titles: Sequence[str], name: str) -> str:
-    """The metavariable ``name``, a pointer to a record of any of these names."""
-    return metavariable(any_of([f"{title} *" for title in titles]), name)
+    words = (record.kind.encode(), re.escape(record.name.encode()), _NAME)
+    pattern = re.compile(rb"\btypedef\s+%s\s+%s\s+%s\s*;" % words)
+    others = (name for file in naming for name in pattern.findall(read_source(tree / file)))
+    return tuple(dict.fromkeys((record.title, *(one.decode() for one in (*(own.groups() if own else ()), *others)))))

@@ -23,7 +23,7 @@ from linesmith.patches.build.confinement import Confinement, toolchain_of
 from linesmith.patches.build.kbuild import is_kernel
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.series.mails import changed_lines
-from linesmith.patches.treewide.series import TreeImage
+from linesmith.patches.treewide.image import TreeImage
 
 # Files that one process works on, so that a header they share is parsed once.
 _TOGETHER = 8
@@ -31,8 +31,7 @@ _SECONDS_PER_FILE = 300
 _MOST_OF_A_MESSAGE = 200
 _ABOUT_ITSELF = re.compile(r"init_defs|Warning: ")
 _MARK = "linesmith-site "
-# A line that begins a rule, or ends its metavariables: `@name@`, `@name depends on other@`, `@@`.
-_HEAD = re.compile(r"@[ \t]*(?:(\w+)[^@]*)?@")
+_HEAD = re.compile(r"@[ \t]*(\w+)[^@]*@")
 _ReportLine = tuple[str, str, int, int, str, tuple[tuple[str, str], ...]]
 _GAVE_UP = re.compile(r"^(?:EXN:|Fatal error: exception |\(ONCE\) Timeout|.*\bTimeout\b)", re.MULTILINE)
 _CHECK_SECONDS = 60
@@ -63,7 +62,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class SemanticPatch:
-    """Rules in SmPL; ``reports`` are added to them as scripts, so that a person can run ``text`` without them."""
+    """Rules in SmPL with an empty line between them; ``reports`` are added as scripts, a person runs ``text`` alone."""
 
     text: str
     reports: tuple[Report, ...] = ()
@@ -75,9 +74,10 @@ class SemanticPatch:
         Placed at the end, they would make ``spatch`` combine the matches of all rules with each other.
         """
         parts: list[str] = []
-        for name, rule in _rules(self.text):
-            parts += [rule, *(_reporting(report) for report in self.reports if report.rule == name)]
-        return "\n".join((*parts, ""))
+        for rule in self.text.rstrip("\n").split("\n\n"):
+            head = _HEAD.match(rule)
+            parts += [rule, *(_reporting(report) for report in self.reports if head and report.rule == head[1])]
+        return "\n\n".join((*parts, ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,21 +214,6 @@ def _ended(rules: Path, image: TreeImage, files: tuple[str, ...], types: Types) 
 
 def _macros(rules: Path) -> Path:
     return rules.with_name("macros.h")
-
-
-def _rules(text: str) -> Iterator[tuple[str, str]]:
-    """Each rule with its name, empty where it has none; what stands in front of the first rule goes with it."""
-    name, lines, in_head, seen = "", list[str](), False, False
-    for line in text.rstrip("\n").split("\n"):
-        match = _HEAD.match(line)
-        if match and not in_head:
-            if seen:
-                yield name, "\n".join(lines)
-                lines = []
-            name, seen = match[1] or "", True
-        in_head = not in_head if match else in_head
-        lines.append(line)
-    yield name, "\n".join(lines)
 
 
 def _reporting(report: Report) -> str:

@@ -13,7 +13,7 @@ import pytest
 from linesmith_command import linesmith
 from patch_cases import write_files
 
-from linesmith.patches.treewide.series import tree_image
+from linesmith.patches.treewide.image import tree_image
 from linesmith.patches.treewide.spatch import Report, SemanticPatch, spatch
 
 pytestmark = pytest.mark.skipif(shutil.which("spatch") is None, reason="needs spatch of the package coccinelle")

@@ -27,7 +27,7 @@ def uses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     files = {name: f"{head}\n{{\n{source}\n}}\n" for name, source in sources.items()}
     tree = write_files(tmp_path_factory.mktemp("uses"), {"x.h": HEADER, "shared.c": SHARED, **files})
     found: dict[str, list[str]] = {source: [] for source in sources.values()}
-    for one in inlined("bar", "p", tree, print).study.uses.places:
+    for one in inlined("bar", "p", tree, print).study.uses:
         if one.file in sources:
             no = one.refusal
             why = f" {no.code.name} in line {no.place.partition(':')[2]}: {no.reason}" if no else ""

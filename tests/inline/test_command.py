@@ -66,7 +66,7 @@ def test_no_patch_is_given_out_that_no_compiler_has_seen(tree: Path, tmp_path: P
     (tree / "compile_commands.json").write_text(json.dumps([unit]))
     ended = linesmith("inline", "area.lock", "--tree", tree, "--on", "tree", "-o", tmp_path / "area.patch")
     assert (ended.returncode, ended.stdout, (tmp_path / "area.patch").exists()) == (2, "", False)
-    assert ended.stderr.startswith("linesmith: no patch written: nothing could be compiled to verify it, under")
+    assert ended.stderr.startswith("linesmith: no patch written: nothing that it changes could be compiled (under ")
     assert linesmith("inline", "area.lock", "--tree", tree, "--dry-run").returncode == 0
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from patch_cases import write_files
 from text_cases import TextCase, text_cases
 
 from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused
@@ -15,7 +16,7 @@ from linesmith.patches.inline.inline import target_record
 from linesmith.patches.inline.pointer import pointer_member, with_object, without_emptied
 from linesmith.patches.source.declaration import Declared
 from linesmith.patches.source.records import records_named
-from linesmith.patches.treewide.series import TreeImage, tree_image
+from linesmith.patches.treewide.image import TreeImage, tree_image
 
 
 @text_cases(Path(__file__).with_name("cases") / "members.txt")
@@ -40,8 +41,7 @@ def image(tmp_path: Path) -> Iterator[TreeImage]:
 
 def found(image: TreeImage, files: dict[str, str]) -> Declared:
     """What ``area.lock`` of ``area.h`` leads to in a tree of these files."""
-    for name, text in files.items():
-        image.put(name, text.encode())
+    write_files(image.tree, files)
     source = image.read("area.h")
     pointer = pointer_member(Declared("area.h", source, records_named(source, "area")[0], 1.0), "lock")
     return target_record(pointer, image, print)

@@ -56,12 +56,29 @@ def test_the_changed_program_compiles_and_says_the_same(queue: tuple[Path, Inlin
     assert subprocess.run([tmp_path / "a.out"], capture_output=True, text=True, check=True).stdout == "1 1\n"
 
 
-def test_a_type_that_is_declared_behind_its_holder_stands_in_the_way(tmp_path: Path) -> None:
+def test_a_type_that_is_declared_behind_its_holder_moves_in_front_of_it(tmp_path: Path) -> None:
     start, end = HEADER.index("/* What is counted"), HEADER.index("struct queue {")
     late = HEADER[:start] + HEADER[end:].replace("static inline", f"{HEADER[start:end]}static inline", 1)
-    standing = made(tmp_path, {"queue.h": late}).standing
-    reason = "struct counters is not complete where struct queue is declared"
-    assert [(one.code, one.place, one.reason) for one in standing] == [(RefusalCode.TYPE_ORDER, "queue.h:15", reason)]
+    result = made(tmp_path, {"queue.h": late})
+    assert not result.standing
+    moved, embedded = (step.message.partition("\n")[0] for step in result.series.steps)
+    assert moved == "queue: move struct counters in front of struct queue"
+    assert embedded == "queue: make counters a member of struct queue"
+    assert {one.after for one in result.series.steps[0].changes} == {HEADER.encode()}
+
+
+def test_a_type_of_another_header_moves_where_that_includes_the_record(tmp_path: Path) -> None:
+    start, end = HEADER.index("/* What is counted"), HEADER.index("struct queue {")
+    apart = HEADER[:start] + HEADER[end:]
+    files = {"queue.h": apart, "counters.h": f'#include "queue.h"\n\n{HEADER[start:end]}'}
+    (tmp_path / "one").mkdir()
+    result = made(tmp_path / "one", files)
+    assert not result.standing
+    assert applied(tmp_path / "one", result)["counters.h"] == '#include "queue.h"\n\n'
+    files["counters.h"] = HEADER[start:end]
+    (tmp_path / "two").mkdir()
+    standing = made(tmp_path / "two", files).standing
+    assert [(one.code, one.place) for one in standing] == [(RefusalCode.TYPE_ORDER, "counters.h:2")]
 
 
 def test_the_object_stands_last_on_a_line_of_its_own(queue: tuple[Path, Inlined]) -> None:
@@ -114,7 +131,7 @@ def test_another_record_with_a_member_of_that_name_is_left_alone(tmp_path: Path)
     use = "void link_reset(struct link *link)\n{\n\tcounters_reset(link->counters);\n}\n"
     cast = QUEUE.replace("= calloc(", "= (struct counters *)calloc(").replace("= malloc(", "= (struct queue *) malloc(")
     result = made(tmp_path, {"queue.c": f"{cast}\n{other}\n{use}"})
-    assert result.study.uses.typed
+    assert result.study.survey.rules.typed
     after = applied(tmp_path, result)["queue.c"]
     assert "counters_reset(link->counters);" in after
     assert "counters_reset(&queue->counters);" in after

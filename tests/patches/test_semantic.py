@@ -14,8 +14,8 @@ from text_cases import TextCase, text_cases
 
 from linesmith.analyzer.base.errors import SemanticPatchFailed, ToolMissing
 from linesmith.analyzer.model import FileChange, RefusalCode
+from linesmith.patches.treewide.image import TreeImage, tree_image
 from linesmith.patches.treewide.mentions import Mention, mentions, read_source
-from linesmith.patches.treewide.series import TreeImage, tree_image
 from linesmith.patches.treewide.spatch import Report, RuleMatch, SemanticPatch, include_folders, spatch, tidy
 
 needs_spatch = pytest.mark.skipif(shutil.which("spatch") is None, reason="Coccinelle is not installed")
