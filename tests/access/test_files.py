@@ -131,12 +131,7 @@ def contents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     share=st.just(1.0) | st.floats(0.1, 1),
 )
 def test_damage_ends_in_an_answer_with_sums_that_hold_or_in_an_error_of_ours(
-    tmp_path: Path,
-    cache: Path,
-    contents: dict[str, bytes],
-    kind: str,
-    flips: list[tuple[float, int]],
-    share: float,
+    tmp_path: Path, cache: Path, contents: dict[str, bytes], kind: str, flips: list[tuple[float, int]], share: float
 ) -> None:
     cache.write_text("a file where the directory should be")
     content = bytearray(contents[kind])

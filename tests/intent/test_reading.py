@@ -85,9 +85,7 @@ DEEP = ":1: nested more than 8 deep; use fewer levels"
         pytest.param("a." * 250_000 + "a = 1", DEEP, id="a deep key"),
         pytest.param("[" + "a." * 250_000 + "a]", DEEP, id="a deep table"),
         pytest.param(
-            f"{ENTRY}hot = [{MANY}]",
-            ":4: `hot`: expected a list of length <= 512;",
-            id="a list longer than any record",
+            f"{ENTRY}hot = [{MANY}]", ":4: `hot`: expected a list of length <= 512;", id="a list longer than any record"
         ),
         pytest.param(ENTRY + GROUPS, ":4: `group`: expected a list of length <= 64;", id="too many groups"),
     ],

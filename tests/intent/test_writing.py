@@ -103,10 +103,7 @@ def test_a_file_that_is_not_there_is_made_and_an_entry_for_another_configuration
     [
         (f"# mine\n{ADDED}", r"linesmith\.toml:2: pipe has an entry, which is not changed"),
         ("[[type]\n", "not valid TOML"),
-        (
-            'type = [{name = "inode", reason = "r"}]\n',
-            "cannot append to it .*; write each type as a table",
-        ),
+        ('type = [{name = "inode", reason = "r"}]\n', "cannot append to it .*; write each type as a table"),
         (None, "is a symbolic link"),
     ],
     ids=["an entry of that name", "no TOML", "an inline table", "a link is not written through"],

@@ -119,10 +119,7 @@ CASES: dict[str, tuple[Layout, str]] = {
         Layout(1_000_000, "broken", RecordKind.STRUCT, 16, OVERLAPPING),
         "a@0+8 b@8+4 c@12+4",
     ),
-    "a run of members that a group names too is drawn once": (
-        struct("packet", held("", GROUP)),
-        "saddr@0+8 daddr@8+8",
-    ),
+    "a run of members that a group names too is drawn once": (struct("packet", held("", GROUP)), "saddr@0+8 daddr@8+8"),
     "an empty record": (struct("empty"), ""),
 }
 

@@ -82,7 +82,7 @@ def test_json_has_gaps_lines_and_paths(elf: Path) -> None:
     udp, tcp = sorted(document["records"], key=lambda one: one["title"], reverse=True)
     assert (udp["title"], udp["size"], udp["lines"]) == ("struct udp_sock", 32, 1)
     assert [f"{path['path']} {path['offset']} {path['size']}" for path in udp["paths"]] == [
-        *("inner.sent 0 4", "inner.queued 8 8", "inner.ready 16 4", "inner.error 16 4", "count 24 8"),
+        *("inner.sent 0 4", "inner.queued 8 8", "inner.ready 16 4", "inner.error 16 4", "count 24 8")
     ]
     error = tcp["members"][-1]
     assert (error["name"], error["bit_offset"], error["bit_size"]) == ("error", 129, 3)

@@ -59,10 +59,7 @@ def test_members_stand_in_columns_with_offset_and_size(layouts: IndexedLayouts) 
     ("name", "expected"),
     [
         ("wide", ["/* --- cacheline 1 boundary (64 bytes) was 8 bytes ago --- */"]),
-        (
-            "light",
-            ["enum {", "RED   = 0,", "GREEN = 5,", f"{'} colour;':49}/*     0     4 */"],
-        ),
+        ("light", ["enum {", "RED   = 0,", "GREEN = 5,", f"{'} colour;':49}/*     0     4 */"]),
         ("table", ["int                        (*calls[4])(long int); /*     0    32 */"]),
     ],
 )

@@ -88,13 +88,7 @@ def test_a_host_that_comes_back_with_the_kernel_runs_the_steps(
     ],
 )
 def test_a_host_that_did_not_boot_is_told(
-    sshd: Sshd,
-    running_build_id: str,
-    tmp_path: Path,
-    boot: str,
-    settings: dict[str, Setting],
-    build_id: str,
-    why: str,
+    sshd: Sshd, running_build_id: str, tmp_path: Path, boot: str, settings: dict[str, Setting], build_id: str, why: str
 ) -> None:
     before = (sshd.folder / "boot_id").read_text().strip()
     boots = {"restart": restart(sshd), "reconnect": restart(sshd, before)}

@@ -62,11 +62,7 @@ def test_a_step_that_did_well_while_others_were_killed_for_memory_is_fine(tmp_pa
 @pytest.mark.parametrize(
     ("message", "error", "why"),
     [
-        (
-            "done 1 0 1 1 0 0 0",
-            GuestFailed,
-            "the machine sent 'done 1 0 1 1 0 0 0' while running step 1 (prog)",
-        ),
+        ("done 1 0 1 1 0 0 0", GuestFailed, "the machine sent 'done 1 0 1 1 0 0 0' while running step 1 (prog)"),
         ("word done 1 0 soon later 0 0 0", GuestFailed, "message about step 1 (prog) is invalid (0 soon later"),
         (
             "word done 1 137 1.0 2.0 1 0 0",

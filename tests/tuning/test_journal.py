@@ -123,11 +123,7 @@ def change(path: Path, statement: str = "PRAGMA user_version = 99") -> None:
 
 @pytest.mark.parametrize(
     ("spoil", "why"),
-    [
-        (damage, "restore it from a copy"),
-        (replace_by_another, "not a journal of linesmith"),
-        (change, "version 99"),
-    ],
+    [(damage, "restore it from a copy"), (replace_by_another, "not a journal of linesmith"), (change, "version 99")],
 )
 def test_what_is_no_journal_of_ours_is_told(run: RunDirectory, spoil: Callable[[Path], None], why: str) -> None:
     run.close()

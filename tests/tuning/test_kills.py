@@ -25,8 +25,7 @@ def test_nothing_is_lost_nor_counted_twice(tmp_path: Path, mode: str, kills: int
 
 # An interrupt of ``bench`` is also in tests/prove.
 @pytest.mark.parametrize(
-    "number",
-    [signal.SIGKILL, *(pytest.param(one, marks=pytest.mark.study) for one in (signal.SIGINT, signal.SIGTERM))],
+    "number", [signal.SIGKILL, *(pytest.param(one, marks=pytest.mark.study) for one in (signal.SIGINT, signal.SIGTERM))]
 )
 def test_a_run_that_is_stopped_leaves_no_process_and_goes_on(tmp_path: Path, number: signal.Signals) -> None:
     folder = project(tmp_path / "project")

@@ -13,13 +13,7 @@ from tuning.project import SOURCES
 from linesmith.analyzer.base.errors import BenchmarkFailed, PlanError
 from linesmith.analyzer.model import Built, Evidence, Step, Use
 from linesmith.tuner.replay.simulated import MeasuredRecord
-from linesmith.tuner.run.simulated import (
-    SimulatedBenchmark,
-    order_of,
-    planned_order,
-    recorded,
-    simulated_block,
-)
+from linesmith.tuner.run.simulated import SimulatedBenchmark, order_of, planned_order, recorded, simulated_block
 
 TWO_COUNTERS = (SOURCES / "two_counters.c").read_text()
 QUESTION = MeasuredRecord("counters", frozenset([frozenset(("first", "second"))]))
