@@ -82,7 +82,7 @@ def _member(theirs: PaholeMember, ours: PaholeMember, path: str) -> Iterator[str
 
 @pytest.mark.real
 @pytest.mark.xdist_group("reports on vmlinux")
-def test_every_record_of_the_kernel_has_the_layout_that_pahole_prints(
+def test_every_record_has_the_layout_that_pahole_prints(
     vmlinux: Path, kept: Keeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LINESMITH_CACHE_DIR", str(index_of(vmlinux, kept)))

@@ -156,9 +156,7 @@ def waiting(tmp_path: Path) -> Variant:
 
 
 @on_one_tree
-def test_a_builder_that_is_killed_leaves_no_artifact_and_no_process(
-    bench: Bench, waiting: Variant, tmp_path: Path
-) -> None:
+def test_a_killed_builder_leaves_no_artifact_and_no_process(bench: Bench, waiting: Variant, tmp_path: Path) -> None:
     before = bench.content(BASELINE)
     process = multiprocessing.get_context("spawn").Process(target=bench.build, args=(waiting,))
     process.start()

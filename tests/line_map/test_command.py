@@ -141,22 +141,6 @@ def test_a_file_is_coloured_only_where_it_is_asked_for(folder: Path, wish: dict[
     assert re.sub(r"\x1b\[[0-9;]*m", "", text) == EXPECTED
 
 
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (("--phase", "8"), "--phase needs a drawing; give --profile, or --format map"),
-        (("--section", "2"), "--section needs a profile; give --profile"),
-        (("--by-symbol",), "need a profile; give --profile"),
-        (("--expand", "--format", "svg"), "--expand cannot be combined with a map"),
-        (("--access", "--profile", "-"), "--access and --profile exclude each other"),
-    ],
-)
-def test_options_that_would_do_nothing_are_refused(folder: Path, arguments: tuple[str, ...], complaint: str) -> None:
-    done = layout(folder, "queue", *arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert complaint in done.stderr
-
-
 def test_suggest_draws_what_is_recommended_before_and_after(folder: Path, tmp_path: Path) -> None:
     words = ("suggest", folder / "program.o", folder / "report.txt")
     done = linesmith(*words, "--format", "map")

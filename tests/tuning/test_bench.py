@@ -163,9 +163,7 @@ guard = true
         ("apart", PLAN.replace('"estimate", "benchmark"', '"estimate"'), "the plan measures nothing"),
     ],
 )
-def test_what_cannot_be_carried_out_is_told_before_anything_is_built(
-    tmp_path: Path, name: str, text: str, why: str
-) -> None:
+def test_what_cannot_be_done_is_told_before_a_build(tmp_path: Path, name: str, text: str, why: str) -> None:
     with pytest.raises(PlanError, match=why):
         benched(tmp_path / "run", project(tmp_path), [Variant(name, (APART,))], text)
     assert not list((tmp_path / "run" / "artifacts").glob("*"))
