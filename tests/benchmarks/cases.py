@@ -25,7 +25,6 @@ class Case:
 
     @property
     def done(self) -> Done:
-        """The command when it has ended well."""
         return Done(ONE_STEP, 0, self.output, self.errors, 2.0)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from benchmarks.running import measured
 
-from linesmith.analyzer.base.errors import BenchmarkFailed, BenchmarkNonsense, BenchmarkUnknown, ToolMissing
+from linesmith.analyzer.base.errors import BenchmarkFailed, BenchmarkNonsense, ToolMissing
 from linesmith.analyzer.model import Better, Done, Metric, Setting, Step
 from linesmith.plugins.registry import benchmark
 
@@ -132,31 +132,6 @@ def test_a_huge_output_is_searched_from_its_end() -> None:
     assert parsed("n=1\n" + "x" * (2 << 20) + "\nm=2\n", pattern=r"(\d)") == {"value": 2.0}
     with pytest.raises(BenchmarkNonsense, match="nothing in it matches"):
         parsed("n=1\n" + "x" * (2 << 20) + "\n", pattern=r"n=(\d)")
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({}, "the benchmark command: it needs the setting `run`"),
-        ({"run": "  "}, "'  ' is not a command line; give a program and its words"),
-        ({"run": "a 'b"}, "No closing quotation"),
-        ({"run": "a", "pattern": "("}, "is not a Python regular expression: missing \\)"),
-        ({"run": "a", "pattern": "n=.*"}, r"has no group for the number; put \(\?P<value>...\) around it"),
-        ({"run": "a", "pattern": "(a)(b)"}, "has no group for the number"),
-        ({"run": "a", "better": "more"}, "cannot take better = 'more': "),
-        ({"run": "a", "unit.rate": "s"}, r"there is no pattern\.rate"),
-        ({"run": "a", "pattern.a b": "(a)"}, "a metric cannot be called 'a b'"),
-        ({"run": "a", "pattern.seconds": "(a)", "wall": True}, "there are two metrics seconds"),
-        ({"run": "a", "environment": "NAME"}, "other texts than NAME=VALUE"),
-        ({"run": "a", "limit": 0}, "the benchmark command cannot take limit = 0: expected `int` >= 1"),
-        ({"run": "a", "cpus": "3-1"}, "cpus = '3-1' are no CPUs; give them as in \"0-3,8\""),
-        ({"run": "a", "cpus": "all"}, "are no CPUs"),
-        ({"run": "a", "patern": "(a)"}, r"the benchmark command has no setting 'patern' \(did you mean pattern\?\)"),
-    ],
-)
-def test_settings_that_make_no_sense_are_refused(settings: dict[str, Setting], words: str) -> None:
-    with pytest.raises(BenchmarkUnknown, match=words):
-        COMMAND.metrics(settings)
 
 
 # The exec storm and the page faults
@@ -292,22 +267,6 @@ def test_without_a_static_library_it_is_linked_dynamically(tmp_path: Path) -> No
     assert printed(FAULTS.steps(reluctant, 1, tmp_path)[0].command[0], "--operations", "64")
     with pytest.raises(ToolMissing):
         FAULTS.steps({**reluctant, "linking": "static"}, 1, tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"operations": 5, "seconds": 1}, "give either operations or seconds, not both"),
-        ({"operations": 0}, "cannot take operations = 0: expected `int` >= 1"),
-        ({"operations": True}, "expected `int | null`, got `bool`"),
-        ({"seconds": float("nan")}, "expected `float` > 0"),
-        ({"linking": "statik"}, r"one of automatic, static, dynamic \(did you mean static\?\)"),
-        ({"files": 65}, "expected `int` <= 64"),
-    ],
-)
-def test_settings_of_a_storm_that_make_no_sense_are_refused(settings: dict[str, Setting], words: str) -> None:
-    with pytest.raises(BenchmarkUnknown, match=words):
-        STORM.metrics(settings)
 
 
 def test_nothing_run_is_told() -> None:

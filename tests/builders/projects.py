@@ -66,15 +66,12 @@ class Bench:
         return builder(self.recipe.builder).build(self.recipe, variant, self.place, lambda _: None)
 
     def product(self, variant: Variant) -> Path:
-        """The product to look at."""
         return self.build(variant).product(self.case.product)
 
     def content(self, variant: Variant) -> bytes:
-        """What that product consists of."""
         return self.product(variant).read_bytes()
 
     def artifacts(self) -> list[str]:
-        """The keys that the store has."""
         return [path.name for path in self.place.artifacts.glob("[!.]*")]
 
     def forget(self) -> None:

@@ -34,7 +34,6 @@ Build = Callable[..., Built]
 
 @pytest.fixture
 def recipe(tmp_path: Path) -> Recipe:
-    """A tree built by make."""
     tree = plant({**SOURCES, "Makefile": MAKEFILE}, tmp_path / "tree")
     return Recipe("command", tree, command="make -j{jobs}", products=("program",), jobs=2, seconds=300)
 

@@ -128,18 +128,15 @@ def failed(folder: Path, text: str, status: int) -> LinesmithError:
     ("text", "line"),
     [
         (
-            f"  CC a.o\nb.c:1:2: warning: odd\na.c: In function 'f':\na.c:5:3: error: no such thing\n{MAKE}",
-            "a.c:5:3: error: no such thing",
+            f"  CC a.o\nb.c:1:2: warning: odd\na.c: In function 'f':\na.c:5:3: error: none\n{MAKE}",
+            "a.c:5:3: error: none",
         ),
         (f"a.c:1:10: fatal error: none.h: No such file or directory\n{MAKE}", "a.c:1:10: fatal error: none.h: No such"),
         (f"{{standard input}}:9: Error: no such instruction\n{MAKE}", "{standard input}:9: Error: no such instruction"),
-        (
-            f"/usr/bin/ld: a.o: in function `f':\na.c:3: undefined reference to `g'\n{MAKE}",
-            "a.c:3: undefined reference",
-        ),
+        (f"/bin/ld: a.o: in function `f':\na.c:3: undefined reference to `g'\n{MAKE}", "a.c:3: undefined reference"),
         (
             "CMake Error at CMakeLists.txt:3 (add):\n  Cannot find b.c\n\nmore\n",
-            "CMake Error at CMakeLists.txt:3 (add): Ca",
+            "CMake Error at CMakeLists.txt:3 (add)",
         ),
         ("configure: error: no libfoo\n", "configure: error: no libfoo"),
         (MAKE, "make[1]: *** [Makefile:7: a.o] Error 1"),
@@ -156,18 +153,8 @@ def test_the_first_complaint(tmp_path: Path, text: str, line: str) -> None:
     ("text", "status", "kind", "words"),
     [
         ("a.c:1: error: x\n", 2, BuildFailed, r"^a\.c:1: error: x; see "),
-        (
-            "gcc: fatal error: Killed signal terminated program cc1\n",
-            2,
-            CompilerKilled,
-            "terminated program cc1; use fewer",
-        ),
-        (
-            "collect2: fatal error: ld terminated with signal 9 [Killed]\n",
-            2,
-            CompilerKilled,
-            "ld terminated with signal 9",
-        ),
+        ("gcc: fatal error: Killed signal terminated program cc1\n", 2, CompilerKilled, "program cc1; use fewer"),
+        ("collect2: fatal error: ld terminated with signal 9 [Killed]\n", 2, CompilerKilled, "ld terminated with"),
         ("clang: error: unable to execute command: Killed\n", 1, CompilerKilled, "unable to execute command: Killed"),
         ("cc1: out of memory allocating 65536 bytes after a total of 7 bytes\n", 2, CompilerKilled, "out of memory"),
         ("make: *** [Makefile:2: a.o] Error 137\n", 2, CompilerKilled, "Error 137"),

@@ -32,7 +32,6 @@ def tree(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> WorkingCopy:
-    """A copy that is not there yet."""
     return WorkingCopy(tmp_path / "warm/source")
 
 

@@ -91,34 +91,8 @@ def test_every_promise_of_lint_safety_has_a_test_that_is_there() -> None:
 # Help, messages and pages are in the words of the glossary, without retired words and shapes
 
 # What nobody writes in documentation of kernels, by what to write instead.
-RETIRED = {
-    r"\btold\b": "shown, reported, printed",
-    r"\btells\b": "shows, means, reports",
-    r"\bsaid\b": "stated, printed",
-    r"\bcalled so\b": "of that name",
-    r"(?<!there )\bis no (?!longer|more)": "is not a",
-    r"\bas it (was read|lies)\b": "as parsed, as is",
-    r"\bwithout a find\b": "no matches",
-    r"\bin doubt\b": "uncertain",
-    r"\b(is|are) only read\b": "read-only, not modified",
-    r"\bbeside\b": "next to, besides",
-    r"\bleave \S+ away\b": "leave out",
-    r"\bmend(s|ed|ing)?\b": "fix",
-    r"\bparted\b|\bparts them\b": "separated",
-    r"\bset apart\b": "excluded",
-    r"\bcompany\b": "neighbours",
-    r"\bgo(es)? by (the )?(addresses|names|what)\b": "match by",
-    r"\b(is|are) not there\b": "does not exist",
-    r"\bmind that\b": "note that",
-    r"\ball the same\b": "anyway",
-    r"\bat hand\b": "available",
-    r"\bgo(es)? on\b": "continue",
-    r"\bstands? (there|in|at|beside|behind|with|on)\b": "is in",
-    r"\bin the way\b": "prevents",
-    r"\bzero lies (in|out)side\b": "the CI excludes 0",
-    r"\bspelt otherwise\b": "written differently",
-    r"\bnobody was seen\b": "no access",
-}
+_RETIRED = Path(__file__).with_name("retired.txt").read_text().splitlines()[1:]
+RETIRED = dict(row.split(" => ") for row in _RETIRED)
 _CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`|\]\([^)]*\)|^ {4,}\S.*$", re.MULTILINE | re.DOTALL)
 _PAGES = [
     CHECKOUT / "README.md",
@@ -136,7 +110,6 @@ def retired(text: str) -> list[str]:
 
 
 def prose(page: str) -> str:
-    """A page without the code that it quotes."""
     return _CODE.sub(" ", page)
 
 

@@ -81,7 +81,6 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "plugins.md"
 
 
 def block(language: str) -> str:
-    """The page's first block of that language."""
     found = re.search(rf"^```{language}\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     assert found
     return found.group(1)

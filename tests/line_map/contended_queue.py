@@ -12,12 +12,10 @@ REPORT = (SOURCES / "report.txt").read_text()
 
 
 def program(folder: Path) -> Path:
-    """The program, compiled."""
     return compiled(folder, (SOURCES / "program.c").read_text(), "-O1", name="program")
 
 
 def report(folder: Path) -> Path:
-    """The report as a file."""
     path = folder / "report.txt"
     path.write_text(REPORT)
     return path

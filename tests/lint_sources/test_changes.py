@@ -13,32 +13,12 @@ from lint_commits import LINK, Commits, Entry, repository
 from matrix.small_kernel import small_kernel
 from patch_cases import write_files
 from said_tables import Case, cases, filled
+from text_cases import files_in
 
 from linesmith.patches.build.confinement import is_confinable
 from linesmith.patches.edit.unified import unified_diff
 
-TEXTS = {
-    "CACHE": """\
-#ifndef CACHE_H
-#define CACHE_H
-#define NAME_BYTES 40
-struct cache {
-\tint uses;
-\tint state;
-\tlong root;
-\tchar name[NAME_BYTES];
-\tlong hits A;
-\tlong misses;
-};
-#endif
-""",
-    "SMALL": "struct cache {\n\tlong uses;\n\tlong hits A;\n};\n",
-    "NAMED": "struct cache {\n\tlong uses, size;\n\tstruct cache *next;\n\tlong hits A;\n};\n",
-    "CACHED": "#define ____cacheline_aligned A\nstruct cache {\n\tlong hits;\n} ____cacheline_aligned;\n",
-    "RELEASED": "struct cache {\n\tlong uses;\n#ifdef NDEBUG\n\tlong hits A;\n#endif\n};\n",
-    "USER": '#include "cache.h"\nstatic struct cache c = { 1, 2 };\nlong f(void) { return c.hits; }\n',
-    "BUDGET": '[[type]]\nname = "cache"\nreason = "hot"\nbudget = { bytes = 64 }\n',
-}
+TEXTS = files_in(Path(__file__).with_name("texts.txt"))
 LOST = "was aligned to 64 bytes and is no longer"
 CASES = cases(Path(__file__).with_name("changes.txt"))
 

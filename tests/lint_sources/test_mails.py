@@ -59,7 +59,6 @@ def tree(folder: Path, text: str = HEADER) -> Path:
 
 
 def judged(root: Path, *files: bytes) -> tuple[bytes | None, bytes | None]:
-    """The header before and after."""
     mails = [mail for number, text in enumerate(files) for mail in mails_of(f"{number}.patch", text)]
     found = patched(root, mails)
     return found.before["mm/cache.h"], found.after["mm/cache.h"]
@@ -125,7 +124,6 @@ def as_text(patch: bytes) -> bytes:
 
 
 def forwarded(patch: bytes) -> bytes:
-    """A mail with another one in it."""
     mail = EmailMessage()
     mail.set_content("What do you think?\n")
     mail.add_attachment(message_from_bytes(patch, policy=default))

@@ -126,7 +126,6 @@ def builds(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 def difference(builds: tuple[Path, Path], *arguments: str) -> tuple[int, str]:
-    """Exit status and output of ``linesmith diff``."""
     done = linesmith("diff", *builds, *arguments)
     assert done.stderr == ""
     return done.returncode, done.stdout

@@ -168,7 +168,6 @@ OTHER = "0123456789abcdef0123456789abcdef01234567"
 
 
 def vmlinux_of(build_id: str, folder: Path) -> Path:
-    """An ELF file with that build-id."""
     (folder / "empty.c").write_text("")
     words = ("-nostdlib", "-static", "-Wl,-e,0", f"-Wl,--build-id=0x{build_id}")
     subprocess.run(["gcc", "-o", folder / "vmlinux", folder / "empty.c", *words], check=True)
@@ -223,7 +222,7 @@ def test_a_host_that_comes_back_with_the_kernel_runs_steps(sshd: Sshd, running_b
             "echo no such entry >&2; exit 4",
             {},
             "",
-            "the boot command ended with status 4: no such entry; its output is in .*/boot\\.log",
+            "ended with status 4: no such entry; its output is in .*/boot\\.log",
         ),
     ],
 )

@@ -181,16 +181,8 @@ def test_a_step_that_did_well_while_others_were_killed_for_memory_is_fine(tmp_pa
     [
         ("done 1 0 1 1 0 0 0", GuestFailed, "the machine sent 'done 1 0 1 1 0 0 0' while running step 1 (prog)"),
         ("word done 1 0 soon later 0 0 0", GuestFailed, "message about step 1 (prog) is invalid (0 soon later"),
-        (
-            "word done 1 137 1.0 2.0 1 0 0",
-            GuestOutOfMemory,
-            "step 1 (prog) ended with status 137 while the kernel was out of memory",
-        ),
-        (
-            "word done 1 0 100.0 160.0 0 0 0",
-            GuestFailed,
-            "60.0 s passed on the machine's clock in 0.0 s: its clock is wrong",
-        ),
+        ("word done 1 137 1.0 2.0 1 0 0", GuestOutOfMemory, "with status 137 while the kernel was out of memory"),
+        ("word done 1 0 100.0 160.0 0 0 0", GuestFailed, "60.0 s passed on the machine's clock in 0.0 s"),
     ],
 )
 def test_a_message_that_is_no_good_end(message: str, error: type[GuestFailed], why: str, tmp_path: Path) -> None:

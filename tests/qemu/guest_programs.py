@@ -33,7 +33,6 @@ def emulated(
 
 
 def recording_of(program: Path) -> RecordingText:
-    """What the last run of the program wrote."""
     return read_recording(program.with_name("recording"))
 
 
@@ -46,7 +45,6 @@ def recorded(directory: Path, source: str) -> tuple[RecordingText, tuple[int, ..
 
 
 def accesses_at(recording: RecordingText, address: int) -> Iterator[AccessRow]:
-    """The accesses that begin at an address."""
     return (row for row in recording.accesses if row.line + row.offset == address)
 
 

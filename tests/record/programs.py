@@ -22,18 +22,15 @@ def compile_c(source: str, executable: Path, *options: str) -> Path:
 
 
 def profile_of(file: Path) -> Profile:
-    """The one profile in ``file``."""
     (profile,) = read_profiles(file)
     return profile
 
 
 def recording_of(file: Path) -> Recording:
-    """How the profile in ``file`` was recorded."""
     recording = profile_of(file).recording
     assert recording
     return recording
 
 
 def functions_of(file: Path) -> set[str | None]:
-    """Every function that the profile names."""
     return {access.function for line in profile_of(file).lines for access in line.accesses}

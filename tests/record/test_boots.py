@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from record.programs import TWO_THREADS, compile_c
+from text_cases import TextCase, text_cases
 
 from linesmith.analyzer.base.errors import ElfError, ToolMissing
 from linesmith.analyzer.model import Emulation, Guest
@@ -45,18 +46,12 @@ KERNEL = Guest(Path("kernel"))
     ("line", "shown"),
     [
         # Exact turns count instructions on one thread, others have a thread for each CPU.
-        (
-            words(KERNEL, Emulation(seed=5)),
-            "-accel tcg,thread=single -icount shift=0,sleep=off -rtc base=2020-01-01,clock=vm -seed 5",
-        ),
+        (words(KERNEL, Emulation(seed=5)), "-icount shift=0,sleep=off -rtc base=2020-01-01,clock=vm -seed 5"),
         (words(KERNEL, Emulation(interleave="turns")), "-accel tcg,thread=multi -m"),
         (words(KERNEL), "path=/a,,b/log"),
         (words(KERNEL), "rdinit=/linesmith/init random.trust_cpu=on nokaslr tsc=reliable"),
         # Words of the user come last.
-        (
-            words(Guest(Path("kernel"), words=("quiet", "rdinit=/other"))),
-            "no_timer_check quiet rdinit=/other -nodefaults",
-        ),
+        (words(Guest(Path("kernel"), words=("quiet", "rdinit=/other"))), "quiet rdinit=/other -nodefaults"),
         (words(KERNEL, machine="aarch64"), "-device pci-serial,chardev=talk"),
     ],
 )
@@ -91,69 +86,13 @@ def test_other_machines_are_refused() -> None:
         marker_program("riscv64", Border.START)
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        (
-            "[    1.2] Kernel panic - not syncing: VFS: Unable to mount root fs on unknown-block(0,0)\n[    1.2] CPU",
-            "VFS: Unable to mount root fs on unknown-block(0,0)",
-        ),
-        (
-            "[    7.1] BUG: kernel NULL pointer dereference, address: 018\n[    7.2] Kernel panic - not syncing: Fatal",
-            "BUG: kernel NULL pointer dereference, address: 018",
-        ),
-        *(
-            (f"[    3.0] {report}\n", report)
-            for report in (
-                "kernel BUG at mm/slub.c:4362!",
-                "Unable to handle kernel paging request at virtual address ffff8000",
-                "general protection fault, probably for non-canonical address 0x1: 0000 [#1]",
-                "Internal error: Oops - BUG: 0 [#1] SMP",
-            )
-        ),
-        # A program that crashes, and a program's own words, do not end the guest.
-        ("[    3.0] prog[71]: segfault at 0 ip 0000 sp 0000 error 4 in prog[400000+1000]\nSegmentation fault\n", None),
-        ("Internal error: no such table\n", None),
-    ],
-)
-def test_the_first_report_of_a_dying_kernel_tells_why(text: str, why: str | None) -> None:
-    assert death(text) == why
-
-
-@pytest.mark.parametrize(
-    ("text", "lines", "starved"),
-    [
-        (None, "nothing was printed", None),
-        (
-            "\x1b[2J\r\n" + "".join(f"[    0.{i}] line {i}\r\n" for i in range(9)) + "\x1b[0m\r\n",
-            "line 4 | line 5 | line 6 | line 7 | line 8",
-            None,
-        ),
-        (
-            "[    0.1] before\n[    0.2] Kernel panic - not syncing: gone\n[    0.2] Call Trace:\n[    0.2]  f+0x1\n",
-            "before | Kernel panic - not syncing: gone",
-            None,
-        ),
-        (
-            "[    9.1] prog invoked oom-killer: order=0\n[    9.2] Out of memory: Killed process 71 (prog) UID:0\n",
-            "prog invoked oom-killer: order=0 | Out of memory: Killed process 71 (prog) UID:0",
-            "Out of memory: Killed process 71 (prog) UID:0",
-        ),
-        (
-            "[    9.2] Kernel panic - not syncing: System is deadlocked on memory\n",
-            "Kernel panic - not syncing: System is deadlocked on memory",
-            "Kernel panic - not syncing: System is deadlocked on memory",
-        ),
-        ("[    0.1] Memory: 260916K/523764K available\n", "Memory: 260916K/523764K available", None),
-    ],
-)
-def test_the_last_lines_of_a_console_and_who_was_killed(
-    tmp_path: Path, text: str | None, lines: str, starved: str | None
-) -> None:
-    if text is not None:
-        (tmp_path / "log").write_bytes(text.encode())
+@text_cases(Path(__file__).with_name("consoles.txt"))
+def test_a_console_tells_why_the_kernel_died_and_its_last_lines(tmp_path: Path, case: TextCase) -> None:
+    text = "".join(f"{line}\r\n" for line in case.lines)
+    (tmp_path / "log").write_text(f"\x1b[2J{text}\x1b[0m" if text else "")
     console = Console(tmp_path / "log")
-    assert (console.last_lines(), console.starved()) == (lines, starved)
+    assert death(text) == case.words("why")
+    assert (console.last_lines(), console.starved()) == (case.words("last"), case.words("starved"))
 
 
 # The first file system of a guest, read back with the system's own cpio

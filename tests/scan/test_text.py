@@ -55,7 +55,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def read(cache: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:  # noqa: ARG001 - the cache must be there first
-    """The names of files that were read."""
     names: list[str] = []
 
     def watched(root: Path, file: str, most: int) -> bytes | None:

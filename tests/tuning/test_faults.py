@@ -28,7 +28,6 @@ _KILLS_ITS_WORKER = (
 
 
 def changed(file: str, before: str, after: str) -> str:
-    """A patch of one file."""
     lines = before.splitlines(keepends=True), after.splitlines(keepends=True)
     return "".join(unified_diff(*lines, f"a/{file}", f"b/{file}"))
 
