@@ -72,7 +72,7 @@ def test_unknown_settings_are_refused(tested: Benchmark, case: Case) -> None:
 
 
 # Settings of each that make no sense.
-REFUSED = {
+REFUSED: dict[str, list[tuple[dict[str, Setting], str]]] = {
     "command": [
         ({}, "the benchmark command: it needs the setting `run`"),
         ({"run": "  "}, "'  ' is not a command line; give a program and its words"),

@@ -14,18 +14,18 @@ from xml.etree import ElementTree as ET
 import pytest
 from c_source import compiled
 from documented import obeys
-from line_map.contended_queue import REPORT, program, report
 from linesmith_command import LINESMITH, linesmith
 
 SOURCES = Path(__file__).with_name("sources")
+REPORT = (SOURCES / "report.txt").read_text()
 EXPECTED = (SOURCES / "contended_queue.txt").read_text()
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("queue")
-    program(folder)
-    report(folder)
+    compiled(folder, (SOURCES / "program.c").read_text(), "-O1", name="program")
+    (folder / "report.txt").write_text(REPORT)
     return folder
 
 

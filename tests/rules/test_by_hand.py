@@ -17,8 +17,7 @@ from hand_made import held, scalar, struct, union
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from linesmith_command import linesmith
-from rule_cases import KERNEL, alone, before_and_now, broken, side
-from rule_tables import NAMED, Case, cases, changed, violations
+from rule_tables import KERNEL, NAMED, Case, alone, before_and_now, broken, cases, changed, side, violations
 
 from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.layouts.gaps import Span, meet, phases
