@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -25,18 +24,6 @@ from linesmith.patches.source.pieces import SourceText
 from linesmith.patches.source.records import records_named
 
 FILE = "include/linux/one.h"
-
-
-def text(source: str) -> bytes:
-    """An indented literal as the bytes of a file; four spaces in front of a line stand for one tab."""
-    lines = textwrap.dedent(source).lstrip("\n").splitlines(keepends=True)
-    return "".join(_tabbed(line) for line in lines).encode()
-
-
-def _tabbed(line: str) -> str:
-    code = line.lstrip(" ")
-    spaces = len(line) - len(code)
-    return "\t" * (spaces // 4) + " " * (spaces % 4) + code
 
 
 def atoms_of(source: bytes, name: str = "s") -> list[Atom]:

@@ -6,13 +6,14 @@
 EXPRESSIONS are what tests/access/member_expressions.py wrote. Every resolved access whose source line has member
 expressions must name one of them: the innermost member of an expression must be among the members that the bytes of
 the access touch, on any level of nesting and in any alternative of a union; an expression that takes a whole record
-allows every member of it. ``--sample`` prints that many disagreements at random, with source and instruction.
+allows every member of it. ``--sample`` prints that many disagreements at random.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,17 +21,15 @@ from enum import StrEnum
 from pathlib import Path
 
 import numpy as np
-from access.aliases import aliases
-from access.expressions import Expression, Expressions, read_expressions, relative
-from access.levels import Touched, touched
-from access.samples import Scene, described
+from access.expressions import Expression, Expressions, Member, read_expressions, relative
 from numpy.typing import NDArray
 
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.store import read_accesses
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.dwarf import read_layouts
-from linesmith.analyzer.model import AccessOutcome, Layout
+from linesmith.analyzer.model import AccessOutcome, CodeAccess, Layout
+from linesmith.analyzer.model import Member as LaidOutMember
 
 
 class Ruling(StrEnum):
@@ -55,6 +54,62 @@ IGNORED_WORDS = frozenset(("int", "const", "volatile", "struct", "union", "class
 LARGEST_SCALAR = 8
 # The canary that the stack protector reads at entry and exit.
 COMPILER_MADE = frozenset((("fixed_percpu_data", "stack_canary"),))
+
+
+MOST_LEVELS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """The members that an access falls into, on every level; ``innermost`` are those that are no records."""
+
+    members: frozenset[Member] = frozenset()
+    innermost: frozenset[Member] = frozenset()
+
+
+def touched(layout: Layout, layouts: Layouts, offset: int, width: int) -> Touched:
+    """The members of ``layout`` and of the records in it that ``width`` bytes at ``offset`` touch.
+
+    Unions give all their alternatives; any element of an array stands for all.
+    """
+    found = list(_touched(layout, layouts, (offset, offset + max(width, 1)), (layout.name, ""), MOST_LEVELS))
+    return Touched(frozenset(member for member, _ in found), frozenset(member for member, last in found if last))
+
+
+def _touched(
+    layout: Layout, layouts: Layouts, span: tuple[int, int], holder: Member, levels: int
+) -> Iterator[tuple[Member, bool]]:
+    for member in layout.members:
+        inner = layouts.by_id(member.record) if member.record is not None else None
+        if not _meets(member, inner, span):
+            continue
+        record, path = holder
+        here = (record, f"{path}.{member.name}".strip(".")) if member.name else holder
+        if member.name:
+            yield here, inner is None
+        if inner is not None and levels:
+            # A record with a name of its own starts afresh; a nameless one lengthens the path.
+            start = (inner.name, "") if inner.name else here
+            yield from _touched(inner, layouts, _inside(member, inner, span), start, levels - 1)
+
+
+def _meets(member: LaidOutMember, inner: Layout | None, span: tuple[int, int]) -> bool:
+    if member.bit_offset is not None and member.bit_size is not None:
+        first, last = member.bit_offset // 8, (member.bit_offset + member.bit_size - 1) // 8 + 1
+        return span[0] < last and first < span[1]
+    # A record of no size around a flexible array runs on like the array itself.
+    if member.flexible or member.size == 0 or (inner is not None and inner.size == 0):
+        return span[1] > member.offset
+    return span[0] < member.end and member.offset < span[1]
+
+
+def _inside(member: LaidOutMember, inner: Layout, span: tuple[int, int]) -> tuple[int, int]:
+    """The span in terms of the record held; of an array, of the element that it begins in."""
+    begin, end = span[0] - member.offset, span[1] - member.offset
+    if (member.dimensions or member.flexible) and inner.size > 0 and begin >= 0:
+        skipped = begin // inner.size * inner.size
+        return begin - skipped, end - skipped
+    return begin, end
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +239,18 @@ class Comparison:
         return Named(accesses.types[int(accesses.place_type[place])], there, width, names)
 
 
+def aliases(elf: Path) -> Mapping[str, frozenset[str]]:
+    """For each symbol all names of its address, by ``nm``; names that several addresses bear are left out."""
+    printed = subprocess.run(["nm", str(elf)], capture_output=True, text=True, check=False).stdout
+    rows = [(parts[0], parts[2]) for parts in map(str.split, printed.splitlines()) if len(parts) == 3]
+    bearers = Counter(name for _, name in rows)
+    names: dict[str, set[str]] = defaultdict(set)
+    for address, name in rows:
+        if bearers[name] == 1:
+            names[address].add(name)
+    return {name: frozenset(names[address]) for address, name in rows if bearers[name] == 1}
+
+
 def layouts_of_places(accesses: AccessMap, layouts: Layouts) -> Mapping[int, int]:
     """The layout of each place's outermost type: the entry under no path that bears the name of the type."""
     at_start = np.flatnonzero(accesses.entry_offset == accesses.place_offset[accesses.entry_place])
@@ -203,7 +270,6 @@ def _is_titled(layout: Layout, title: str) -> bool:
 
 
 def resolved_rows(accesses: AccessMap) -> Sequence[int]:
-    """The rows with a resolved outcome."""
     resolved = [number for number, outcome in enumerate(AccessOutcome) if outcome.resolved]
     return [int(row) for row in np.flatnonzero(np.isin(accesses.outcome, resolved))]
 
@@ -234,8 +300,18 @@ def sampled(rows: Sequence[int], addresses: NDArray[np.uint64], size: int, seed:
     return sorted(sorted(rows, key=lot)[:size])
 
 
+def described(access: CodeAccess, expressions: Sequence[Expression]) -> str:
+    """What the map and the sources say of one access."""
+    chain = f" through {' > '.join(access.inlined)}" if access.inlined else ""
+    reached = ", ".join(dict.fromkeys(expression.text for expression in expressions))
+    return (
+        f"{access.address:#x} {access.function}+{access.into or 0:#x}{chain}\n"
+        f"map: {access.place} (+{access.offset}) {access.kind}, {access.width or 'unknown'} bytes, {access.outcome}"
+        f" {access.variable or ''}\nsource: {access.file}:{access.line}\nline reaches: {reached}"
+    )
+
+
 def options() -> argparse.Namespace:
-    """What the command line says."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("elf", type=Path)
     parser.add_argument("expressions", type=Path, nargs="+")
@@ -256,10 +332,9 @@ def main() -> None:
     outcomes = list(AccessOutcome)
     print("\n".join(table(Counter((outcomes[accesses.outcome[row]], ruling) for row, ruling in rulings.items()))))
     wanted = [row for row, ruling in rulings.items() if ruling.name in chosen.of]
-    scene = Scene(chosen.elf, chosen.roots)
     for number, row in enumerate(sampled(wanted, accesses.address, chosen.sample, chosen.seed), 1):
         heading = f"\n#{number} {rulings[row]}"
-        print(heading, described(accesses.access(row), comparison.expressions_at(row), scene), sep="\n")
+        print(heading, described(accesses.access(row), comparison.expressions_at(row)), sep="\n")
 
 
 if __name__ == "__main__":

@@ -30,7 +30,6 @@ class Expression:
 
     @property
     def text(self) -> str:
-        """As C writes it, roughly."""
         steps = ".".join(member for _, member in self.members)
         first = f"{self.variable}." if self.variable else f"{self.members[0][0]}." if self.members else ""
         name = f"{first}{steps}".rstrip(".") or f"*({self.type} *)"

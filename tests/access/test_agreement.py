@@ -1,81 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What counts as agreement between the access map and the sources, one rule per row."""
+"""What counts as agreement between the access map and the sources, and what the sources are said to reach."""
 
 from __future__ import annotations
 
 import gzip
+import json
+import re
 import subprocess
-from collections import Counter
-from dataclasses import replace
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
-from access.agreement import AGREEING, Comparison, Named, Ruling, resolved_rows, rule_on_line
-from access.expressions import Expression, members_of, read_expressions, relative
-from access.levels import Touched
-from access.member_expressions import program, run
+from access.agreement import AGREEING, Comparison, Ruling, resolved_rows
+from access.expressions import read_expressions
+from access.member_expressions import parse, program, run
 
 from linesmith.analyzer.access.store import read_accesses
 
 EXECUTABLE = program()
-FLAGS = Expression((("inode", "i_state"),), "", "unsigned long", 8, whole=False)
-NEXT = Expression((("list_head", "next"),), "", "struct list_head *", 8, whole=False)
-POINTEE = Expression((), "", "unsigned long", 8, whole=False)
-ALL_OF_LIST = Expression((), "", "struct list_head", 16, whole=True)
-IN_BYTES = Expression((("sk_buff", "cb"), ("tcp_skb_cb", "seq")), "", "unsigned int", 4, whole=False)
 
 
-def named(type_name: str, *members: tuple[str, str], width: int = 8) -> Named:
-    """An access to bytes that fall into these members, the last one being the innermost."""
-    return Named(type_name, Touched(frozenset(members), frozenset(members[-1:])), width, frozenset())
-
-
-STATE = named("struct inode", ("inode", "i_state"))
-COUNT = named("struct inode", ("inode", "i_count"), width=4)
-DENTRY = named("struct dentry", ("dentry", "d_lru"), ("list_head", "next"))
-PREVIOUS = named("struct list_head", ("list_head", "prev"))
-CONTROL = named("struct sk_buff", ("sk_buff", "cb"), width=4)
-PAGE = named("struct page", ("page", "flags"))
-RULES = [
-    ("the member of the line agrees", STATE, [FLAGS], Ruling.OUTERMOST),
-    ("an inner record agrees without the outermost", DENTRY, [NEXT], Ruling.INNER),
-    ("another member disagrees", COUNT, [FLAGS], None),
-    ("the same member of another record disagrees", named("struct file", ("file", "i_state")), [FLAGS], None),
-    ("a record that is copied agrees with each of its members", PREVIOUS, [ALL_OF_LIST], Ruling.OUTERMOST),
-    ("bytes that the source casts agree with the array of bytes", CONTROL, [IN_BYTES], Ruling.OUTERMOST),
-    ("a plain dereference agrees by its width", PAGE, [FLAGS, POINTEE], Ruling.POINTEE),
-    ("a plain dereference of another width does not", replace(PAGE, width=4), [FLAGS, POINTEE], None),
-    ("a line of plain dereferences alone is not compared", PAGE, [POINTEE], Ruling.NO_MEMBERS),
-    ("scalars agree however their type is spelled", named("long unsigned int"), [FLAGS], Ruling.OUTERMOST),
-]
-
-
-@pytest.mark.parametrize(("rule", "access", "on_line", "ruling"), RULES)
-def test_what_agrees(rule: str, access: Named, on_line: list[Expression], ruling: Ruling | None) -> None:
-    assert rule_on_line(access, on_line) is ruling, rule
-
-
-def test_members_of_nameless_records_count_for_the_last_named_and_paths_are_below_the_roots() -> None:
-    steps = [["outer", "v"], ["inner", "named"], ["", "q"]]
-    assert members_of(steps) == (("outer", "v"), ("inner", "named"), ("inner", "named.q"))
-    assert relative("/src/linux/./mm/../mm/mmap.c", ["/objects", "/src/linux/"]) == "mm/mmap.c"
-
-
-SOURCE = """\
-struct link { struct link *next; long key; };
-struct table { int size; struct link *heads[16]; struct { short low, high; } bounds; };
-
-long find(struct table *table, long key)
-{
-    struct link *link = table->heads[key & 15];
-
-    while (link && link->key != key)
-        link = link->next;
-    if (link && table->bounds.high > key)
-        table->size++;
-    return link ? link->key : table->bounds.low;
-}
-"""
+SOURCES = Path(__file__).with_name("sources")
+SOURCE = (SOURCES / "find.c").read_text()
 
 
 @pytest.mark.skipif(EXECUTABLE is None, reason="member_expressions is not built: no Clang 19 to link")
@@ -94,3 +40,48 @@ def test_the_map_of_compiled_c_agrees_with_its_source(compiler: str, tmp_path: P
     rulings = Counter(comparison.ruling(row) for row in resolved_rows(accesses))
     assert rulings[Ruling.OUTERMOST] >= 4
     assert set(rulings) <= {*AGREEING, Ruling.UNREAD}
+
+
+# The program that lists member expressions, on a source whose comments say what each line reaches
+
+pytestmark = pytest.mark.skipif(EXECUTABLE is None, reason="member_expressions is not built: no Clang 19 to link")
+
+HEADER = "static inline int get(count_t *c) { return c->counter; } // read count_t.counter\n"
+REACHED = (Path(__file__).with_name("sources") / "member_expressions.c").read_text()
+# What gcc alone knows is dropped.
+GCC_ARGUMENTS = ("-fconserve-stack", "-mpreferred-stack-boundary=3", "-Wp,-MMD,x.d", "-DGIVEN=bit")
+
+
+def _text(entry: dict[str, object]) -> str:
+    steps = entry["steps"]
+    assert isinstance(steps, list)
+    path = " ".join(f"{record}.{member}" for record, member in steps)
+    variable = f"[{entry['variable']}]" if "variable" in entry else ""
+    words = (str(entry["use"]), variable, path or f"*({entry['type']})", "whole" * ("whole" in entry))
+    return " ".join(word for word in words if word)
+
+
+def test_what_each_line_reaches(tmp_path: Path) -> None:
+    expected, found = {}, defaultdict(set)
+    for name, text in (("case.c", REACHED), ("header.h", HEADER)):
+        (tmp_path / name).write_text(text)
+        for number, line in enumerate(text.splitlines(), 1):
+            if (said := re.search(r" // (.+)$", line)) is not None:
+                expected[name, number] = said[1]
+    assert EXECUTABLE is not None
+    parsed = run(EXECUTABLE, [str(tmp_path / "case.c"), "--", "-std=gnu11", *GCC_ARGUMENTS], 60)
+    assert [end["errors"] for end in parsed.sources] == [0]
+    for entry in map(json.loads, parsed.expressions):
+        found[Path(entry["file"]).name, entry["line"]].add(_text(entry))
+    assert {place: ", ".join(sorted(texts)) for place, texts in found.items()} == expected
+
+
+def test_a_source_that_is_not_there_costs_itself_only(tmp_path: Path) -> None:
+    (tmp_path / "good.c").write_text("struct s { int a; };\nint f(struct s *s) { return s->a; }\n")
+    entries = [{"directory": str(tmp_path), "file": name, "command": f"gcc -c {name}"} for name in ("bad.c", "good.c")]
+    (tmp_path / "compile_commands.json").write_text(json.dumps(entries))
+    (tmp_path / "bad.c").write_text('#include "absent.h"\n')
+    assert EXECUTABLE is not None
+    parsed = parse(EXECUTABLE, tmp_path, [str(tmp_path / "bad.c"), str(tmp_path / "good.c")])
+    ends = [(Path(str(end["source"])).name, end["fatal"]) for end in parsed.sources]
+    assert (ends, len(parsed.expressions)) == ([("bad.c", True), ("good.c", False)], 1)

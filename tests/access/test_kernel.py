@@ -13,7 +13,6 @@ from kernel_index import cached_kernel
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.questions import accesses_in, accesses_of, summary, touched_alone
 from linesmith.analyzer.access.store import read_accesses
-from linesmith.analyzer.base.errors import DebugInfoMissing
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import AccessOutcome, TypeAccesses
@@ -74,8 +73,3 @@ def test_a_lock_is_taken_by_code_that_knows_the_lock_only(kernel: Kernel) -> Non
 def test_the_current_task_is_a_variable_of_the_cpu(kernel: Kernel) -> None:
     (found,) = accesses_in("do_exit", kernel.accesses)
     assert ("current_task", AccessOutcome.PER_CPU) in {(one.variable, one.outcome) for one in found.accesses}
-
-
-def test_a_module_without_dwarf_is_refused(kernel_module: Path) -> None:
-    with pytest.raises(DebugInfoMissing, match="has BTF but no DWARF"):
-        read_accesses(kernel_module)

@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+
+from text_cases import files_in
 
 from linesmith.analyzer.model import Done, Setting, Step
 
@@ -22,7 +25,6 @@ class Case:
 
     @property
     def done(self) -> Done:
-        """The command when it has ended well."""
         return Done(ONE_STEP, 0, self.output, self.errors, 2.0)
 
 
@@ -34,54 +36,9 @@ def crew(name: str, workers: int, operations: int, seconds: float, cpu: float) -
     )
 
 
-_STRESS_NG = """\
-stress-ng: info:  [77] dispatching hogs: 2 fault
-stress-ng: metrc: [77] stressor       bogo ops real time  usr time  sys time   bogo ops/s     bogo ops/s
-stress-ng: metrc: [77]                           (secs)    (secs)    (secs)   (real time) (usr+sys time)
-stress-ng: metrc: [77] fault              6200      4.00      1.00      4.00      1550.00        1240.00
-stress-ng: metrc: [77] miscellaneous metrics:
-stress-ng: metrc: [77] fault              21573.18 minor page faults per sec (geometric mean of 2 instances)
-stress-ng: info:  [77] successful run completed in 4.00s
-"""
-# Before there was a word of their own for metrics, and with the columns that --metrics adds.
-_OLDER_STRESS_NG = """\
-stress-ng: info:  [77] stressor       bogo ops real time  usr time  sys time   bogo ops/s   bogo ops/s
-stress-ng: info:  [77]                           (secs)    (secs)    (secs)   (real time) (usr+sys time)
-stress-ng: info:  [77] mmap                 80      4.00      1.00      1.00        20.00        40.00   50.00   4096
-"""
-_FUTEX = """\
-# Running 'futex/hash' benchmark:
-Run summary [PID 7]: 2 threads, each operating on 1024 [private] futexes for 5 secs.
-
-[thread  0] futexes: 0x55bc26cb5440 ... 0x55bc26cb643c [ 3000 ops/sec ]
-[thread  1] futexes: 0x55bc26cb66e0 ... 0x55bc26cb76dc [ 2000 ops/sec ]
-
-Averaged 2500 operations/sec (+- 10.63%), total secs = 5
-"""
-_PIPE = """\
-# Running 'sched/pipe' benchmark:
-# Executed 200000 pipe operations between two processes
-
-     Total time: 1.000 [sec]
-
-       5.000000 usecs/op
-         200000 ops/sec
-"""
-_WAKE = """\
-[Run 1]: Wokeup 2 of 2 threads in 0.0900 ms
-[Run 2]: Wokeup 2 of 2 threads in 0.0300 ms
-Wokeup 2 of 2 threads in 0.0600 ms (+-33.33%)
-"""
-_WILL_IT_SCALE = """\
-testcase:Anonymous memory page fault
-warmup
-min:1 max:2 total:3
-min:100 max:140 total:240
-measurement
-min:110 max:140 total:250
-min:90 max:160 total:250
-average:250
-"""
+_STRESS_NG, _OLDER_STRESS_NG, _FUTEX, _PIPE, _WAKE, _WILL_IT_SCALE = files_in(
+    Path(__file__).with_name("outputs.txt")
+).values()
 _HERE = {"directory": "/opt/benchmark"}
 
 CASES = {

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from benchmarks.cases import CASES, ONE_STEP, Case
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
+from hypothesis import settings as profile
 from hypothesis import strategies as st
 
 from linesmith.analyzer.base.errors import BenchmarkFailed, BenchmarkNonsense, BenchmarkUnknown
@@ -19,28 +20,11 @@ from linesmith.plugins.api import Benchmark
 from linesmith.plugins.registry import benchmark
 
 # What gets into outputs: other programs' words, half lines, numbers that are none, things that terminals obey.
-PIECES = (
-    "nan",
-    "inf",
-    "-1",
-    "0",
-    "1e999",
-    "9" * 400,
-    "\n",
-    "\r",
-    "|",
-    ":",
-    "\x1b[31m",
-    "\0",
-    "٣",
-    "\ufffd",
-    "average:",
-)
+PIECES = ("nan", "inf", "-1", "0", "1e999", "9" * 400, *"\n\r|:\0٣\ufffd", "\x1b[31m", "average:")
 
 
 @pytest.fixture(params=sorted(CASES))
 def case(request: pytest.FixtureRequest) -> Case:
-    """Each case in turn."""
     return CASES[request.param]
 
 
@@ -87,6 +71,65 @@ def test_unknown_settings_are_refused(tested: Benchmark, case: Case) -> None:
             use(given)
 
 
+# Settings of each that make no sense.
+REFUSED: dict[str, list[tuple[dict[str, Setting], str]]] = {
+    "command": [
+        ({}, "the benchmark command: it needs the setting `run`"),
+        ({"run": "  "}, "'  ' is not a command line; give a program and its words"),
+        ({"run": "a 'b"}, "No closing quotation"),
+        ({"run": "a", "pattern": "("}, "is not a Python regular expression: missing \\)"),
+        ({"run": "a", "pattern": "n=.*"}, r"has no group for the number; put \(\?P<value>...\) around it"),
+        ({"run": "a", "pattern": "(a)(b)"}, "has no group for the number"),
+        ({"run": "a", "better": "more"}, "cannot take better = 'more': "),
+        ({"run": "a", "unit.rate": "s"}, r"there is no pattern\.rate"),
+        ({"run": "a", "pattern.a b": "(a)"}, "a metric cannot be called 'a b'"),
+        ({"run": "a", "pattern.seconds": "(a)", "wall": True}, "there are two metrics seconds"),
+        ({"run": "a", "environment": "NAME"}, "other texts than NAME=VALUE"),
+        ({"run": "a", "limit": 0}, "the benchmark command cannot take limit = 0: expected `int` >= 1"),
+        ({"run": "a", "cpus": "3-1"}, "cpus = '3-1' are no CPUs; give them as in \"0-3,8\""),
+        ({"run": "a", "cpus": "all"}, "are no CPUs"),
+        ({"run": "a", "patern": "(a)"}, r"the benchmark command has no setting 'patern' \(did you mean pattern\?\)"),
+    ],
+    "exec-storm": [
+        ({"operations": 5, "seconds": 1}, "give either operations or seconds, not both"),
+        ({"operations": 0}, "cannot take operations = 0: expected `int` >= 1"),
+        ({"operations": True}, "expected `int | null`, got `bool`"),
+        ({"seconds": float("nan")}, "expected `float` > 0"),
+        ({"linking": "statik"}, r"one of automatic, static, dynamic \(did you mean static\?\)"),
+        ({"files": 65}, "expected `int` <= 64"),
+    ],
+    "unixbench": [
+        ({"directory": "/opt"}, "it needs the setting `test`"),
+        ({"test": "shell8"}, "it needs the setting `directory`"),
+        ({"directory": "/opt", "test": "shel8"}, r"did you mean shell8\?"),
+    ],
+    "will-it-scale": [
+        ({"directory": "/opt", "testcase": "../sh"}, r"there is no test case '../sh'"),
+        ({"directory": "/opt", "testcase": "open1", "mode": "thread"}, r"did you mean threads\?"),
+    ],
+    "perf-bench": [
+        ({"suite": "futex hahs"}, r"did you mean futex hash\?"),
+        ({"suite": "futex wake", "loops": 3}, "the suite futex wake has no setting loops"),
+        ({"suite": "mem memcpy", "size": "much"}, "give a size such as 64KB or 1MB"),
+    ],
+    "stress-ng": [
+        ({}, "it needs the setting `stressor`"),
+        ({"stressor": "--help"}, "there is no stressor '--help'"),
+        ({"stressor": "exec", "words": "'"}, "No closing quotation"),
+        ({"stressor": "exec", "seconds": 1, "operations": 1}, "give either operations or seconds"),
+        ({"stressor": "exec", "seconds": 0.5}, "cannot take seconds = 0.5: expected `int"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "words"), [(name, *row) for name, rows in REFUSED.items() for row in rows]
+)
+def test_settings_that_make_no_sense_are_refused(name: str, settings: dict[str, Setting], words: str) -> None:
+    with pytest.raises(BenchmarkUnknown, match=words):
+        benchmark(name).metrics(settings)
+
+
 def test_a_failed_command_and_silence_are_told(tested: Benchmark, case: Case) -> None:
     failed = replace(case.done, status=3, errors="first\nlost \x1b[31mits way\n")
     why = r"program word ended with status 3; its last lines: .*lost  \[31mits way"
@@ -109,7 +152,7 @@ def garbled(case: Case) -> st.SearchStrategy[Done]:
     return st.builds(spoilt, st.integers(0, size), st.integers(0, size), put, st.sampled_from((0, 0, 0, 1)))
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@profile(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_garbled_output_gives_sound_values_or_a_named_error(tested: Benchmark, case: Case, data: st.DataObject) -> None:
     words = "sound"

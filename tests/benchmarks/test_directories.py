@@ -1,39 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""UnixBench and will-it-scale, from folders with small programs that print what theirs do."""
+"""Benchmarks that are installed or built in a folder: perf bench, stress-ng, UnixBench and will-it-scale."""
 
 from __future__ import annotations
 
 import os
+import re
+import shutil
 from pathlib import Path
 
 import pytest
+from benchmarks.cases import CASES, crew
 from benchmarks.running import measured
 
-from linesmith.analyzer.base.errors import BenchmarkFailed, BenchmarkNonsense, BenchmarkUnknown
+from linesmith.analyzer.base.errors import BenchmarkFailed, BenchmarkNonsense
 from linesmith.analyzer.model import Done, Setting, Step
 from linesmith.plugins.registry import benchmark
+from linesmith.tuner.run.plan_file import plan_in
 
 # Counts how often its command ends well within the time.
-LOOPER = """\
-#!/bin/sh
-seconds=$1 done=0
-shift
-end=$(($(date +%s) + seconds))
-while [ "$(date +%s)" -lt "$end" ]; do "$@" || exit 2; done=$((done + 1)); done
-echo "COUNT|$done|60|lpm" >&2
-"""
-SHELLS = """\
-#!/bin/sh
-i=0
-while [ $i -lt "$1" ]; do sh "$UB_BINDIR/tst.sh" & i=$((i + 1)); done
-wait
-"""
+SOURCES = Path(__file__).with_name("sources")
+LOOPER = (SOURCES / "looper.sh").read_text()
+SHELLS = (SOURCES / "shells.sh").read_text()
 SORTS = "sort sort.src >sorted.$$ && rm sorted.$$\n"
-TASKS = """\
-#!/bin/sh
-[ "$1 $3" = "-t -s" ] || exit 1
-printf 'testcase:%s\\nwarmup\\nmin:1 max:1 total:1\\nmeasurement\\nmin:5 max:6 total:11\\naverage:11\\n' "$2 tasks"
-"""
+TASKS = (SOURCES / "tasks.sh").read_text()
 
 
 def write(folder: Path, **texts: str) -> Path:
@@ -54,7 +43,6 @@ def unixbench(tmp_path: Path) -> Path:
 
 
 def contents(folder: Path) -> list[str]:
-    """All that lies below the folder."""
     return sorted(str(Path(place, name).relative_to(folder)) for place, _, names in os.walk(folder) for name in names)
 
 
@@ -70,11 +58,29 @@ def test_a_folder_with_spaces_is_one_word(tmp_path: Path, scratch: Path) -> None
     assert step.command[-2:] == (f"{tmp_path}/my bench/pgms/spawn", "10")
 
 
-def test_copies_that_did_not_tell_are_missed() -> None:
-    text = "benchmark copies\nworkers 2\noperations 2\nseconds 10\ncpu-seconds 1\nper-second 0.2\n"
-    done = Done(Step(("copies",)), 0, text, "COUNT|5|60|lpm\n")
-    with pytest.raises(BenchmarkNonsense, match="1 of 2 copies reported a count"):
-        benchmark("unixbench").parse({"directory": "/opt", "test": "shell8"}, [done])
+COPIES = crew("copies", 2, 2, 10, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "output", "errors", "why"),
+    [
+        # Not all copies have told their count; one has no result; seconds of warm-up are no measurement.
+        ("unixbench", {"directory": "/opt", "test": "shell8"}, COPIES, "COUNT|5|60|lpm\n", "1 of 2 copies reported a"),
+        ("perf-bench", {"suite": "sched pipe"}, f"  5.0 usecs/op\n{COPIES}", "", "it has 1 results where 2 should be"),
+        (
+            "will-it-scale",
+            {"directory": "/opt", "testcase": "open1"},
+            "warmup\naverage:11\n",
+            "",
+            "it has no average of",
+        ),
+    ],
+)
+def test_what_was_not_measured_is_missed(
+    name: str, settings: dict[str, Setting], output: str, errors: str, why: str
+) -> None:
+    with pytest.raises(BenchmarkNonsense, match=why):
+        benchmark(name).parse(settings, [Done(Step(("program",)), 0, output, errors)])
 
 
 def test_a_program_of_unixbench_that_fails_is_told(unixbench: Path, scratch: Path) -> None:
@@ -99,22 +105,78 @@ def test_a_test_case_of_will_it_scale_runs(tmp_path: Path, scratch: Path) -> Non
     assert measured("will-it-scale", settings, 2, scratch) == {"ops_per_sec": 11, "slowest_ops_per_sec": 5}
 
 
-def test_seconds_of_warm_up_are_no_measurement() -> None:
-    done = Done(Step(("x",)), 0, "warmup\nmin:1 max:1 total:1\naverage:11\n")
-    with pytest.raises(BenchmarkNonsense, match="it has no average of a measurement"):
-        benchmark("will-it-scale").parse({"directory": "/opt", "testcase": "open1"}, [done])
+# perf bench and stress-ng, for real where they are, and what docs/benchmarks.md says of all benchmarks
+
+PERF, STRESS_NG = benchmark("perf-bench"), benchmark("stress-ng")
+has_stress_ng = pytest.mark.skipif(shutil.which("stress-ng") is None, reason="stress-ng is not installed")
 
 
+QUICK: dict[str, dict[str, Setting]] = {
+    "sched pipe": {"loops": 1000},
+    "mem memcpy": {"loops": 10, "size": "64KB"},
+    "futex hash": {"seconds": 1},
+    "epoll wait": {"seconds": 1},
+}
+OTHERS: dict[str, dict[str, Setting]] = {
+    "sched messaging": {"loops": 20},
+    "syscall basic": {"loops": 10000},
+    "mem memset": {"loops": 10},
+    "futex wake": {},
+    "futex wake-parallel": {},
+    "futex requeue": {},
+    "epoll ctl": {"seconds": 1},
+}
+
+
+@pytest.mark.skipif(shutil.which("perf") is None, reason="perf is not installed")
+@pytest.mark.parametrize("suite", [*QUICK, *(pytest.param(one, marks=pytest.mark.study) for one in OTHERS)])
+def test_a_suite_runs_here(suite: str, scratch: Path) -> None:
+    assert min(measured("perf-bench", {"suite": suite, **(QUICK | OTHERS)[suite]}, 2, scratch).values()) > 0
+
+
+def test_without_a_suite_it_is_the_scheduler(scratch: Path) -> None:
+    words = PERF.steps({}, 2, scratch)[0].command[1:]
+    assert words == ("bench", "-f", "default", "sched", "messaging", "-g", "2", "-l", "1000")
+
+
+@has_stress_ng
 @pytest.mark.parametrize(
-    ("name", "settings", "words"),
-    [
-        ("unixbench", {"directory": "/opt"}, "it needs the setting `test`"),
-        ("unixbench", {"test": "shell8"}, "it needs the setting `directory`"),
-        ("unixbench", {"directory": "/opt", "test": "shel8"}, r"did you mean shell8\?"),
-        ("will-it-scale", {"directory": "/opt", "testcase": "../sh"}, r"there is no test case '../sh'"),
-        ("will-it-scale", {"directory": "/opt", "testcase": "open1", "mode": "thread"}, r"did you mean threads\?"),
-    ],
+    ("stressor", "amount"), [("exec", {"seconds": 1}), ("fault", {"operations": 500}), ("open", {"operations": 500})]
 )
-def test_settings_that_make_no_sense_are_refused(name: str, settings: dict[str, Setting], words: str) -> None:
-    with pytest.raises(BenchmarkUnknown, match=words):
-        benchmark(name).metrics(settings)
+def test_a_stressor_runs_here(stressor: str, amount: dict[str, Setting], scratch: Path) -> None:
+    values = measured("stress-ng", {"stressor": stressor, **amount}, 2, scratch)
+    assert min(values.values()) > 1
+
+
+@has_stress_ng
+def test_other_options_are_passed_on(scratch: Path) -> None:
+    settings: dict[str, Setting] = {"stressor": "mmap", "operations": 4, "words": "--mmap-bytes 256K --metrics"}
+    assert min(measured("stress-ng", settings, 1, scratch).values()) > 0
+
+
+def test_a_program_that_is_not_here_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    missing = "stress-ng is not installed; install the package stress-ng, or name it with program = PATH"
+    assert STRESS_NG.obstacle({"stressor": "fault"}) == missing
+    assert STRESS_NG.obstacle({"stressor": "fault", "program": "/opt/elsewhere/stress-ng"}) is None
+
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
+EXAMPLES = re.findall(r"^```toml\n(.*?)^```$", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)
+PROGRAM = '[source]\ntree = "."\ncommand = "make"\nproducts = ["server", "loader"]\n'
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_an_example_is_a_plan_that_its_benchmark_takes(example: str, tmp_path: Path) -> None:
+    plan = plan_in(PROGRAM + example, tmp_path)
+    assert plan.benchmarks
+    for use in plan.benchmarks:
+        assert benchmark(use.benchmark).metrics(dict(use.settings))
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_metrics_are_in_the_document(name: str) -> None:
+    told = benchmark(CASES[name].benchmark).metrics(CASES[name].settings)
+    own = {"hits", "rate", "value"}  # which the user names
+    missing = [each.name for each in told if f"`{each.name}`" not in DOCUMENT.read_text() and each.name not in own]
+    assert missing == []

@@ -7,63 +7,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from text_cases import files_in
+
 from linesmith.analyzer.model import Built, Recipe, Variant, Workplace
 from linesmith.plugins.registry import builder
 
-HEADER = "struct queue {\n\tlong head;\n\tlong tail;\n\tint lock;\n};\n\nlong length(const struct queue *queue);\n"
-SOURCES = {
-    "queue.h": HEADER,
-    "queue.c": (
-        '#include "queue.h"\n\n'
-        "long length(const struct queue *queue)\n{\n"
-        "\tlong sum = 0;\n\n"
-        "\tfor (long at = queue->head; at < queue->tail; at++)\n\t\tsum += queue->lock ^ at;\n"
-        "\treturn sum;\n}\n"
-    ),
-    "main.c": (
-        '#include "queue.h"\n\n'
-        "int main(int count, char **words)\n{\n"
-        "\tstruct queue queue = {0, count, words[0][0]};\n\n"
-        "\treturn (int)length(&queue);\n}\n"
-    ),
-}
-MAKEFILE = """\
-CFLAGS := -O2 -g
-
-program: main.o queue.o
-	$(CC) -o $@ $^
-
-%.o: %.c queue.h
-	$(CC) $(CFLAGS) -c -o $@ $<
-"""
-CMAKE = """\
-cmake_minimum_required(VERSION 3.13)
-project(queue C)
-add_executable(program main.c queue.c)
-"""
-# Objects are made in O, from a configuration of which Kconfig keeps the options that it knows.
-KBUILD = """\
-IMAGES := arch/x86/boot/bzImage arch/arm64/boot/Image arch/riscv/boot/Image arch/s390/boot/bzImage
-
-bzImage Image: $(addprefix $(O)/,$(IMAGES))
-$(addprefix $(O)/,$(IMAGES)): $(O)/vmlinux
-	mkdir -p $(@D) && cp $< $@
-
-$(O)/vmlinux: $(O)/init/init_task.o $(O)/main.o $(O)/queue.o
-	$(CC) -o $@ $^
-
-$(O)/%.o: %.c queue.h $(O)/autoconf.h
-	mkdir -p $(@D) && $(CC) -O2 -g $(KCFLAGS) -include $(O)/autoconf.h -c -o $@ $<
-
-prepare:
-
-tinyconfig:
-	printf 'CONFIG_A=y\\nCONFIG_DEBUG_INFO=y\\nCONFIG_BUILD_SALT=""\\n' > $(O)/.config
-
-olddefconfig:
-	grep -Ef Kconfig $(O)/.config > $(O)/.new && mv $(O)/.new $(O)/.config
-	sed -n 's/^\\(CONFIG_[A-Z_]*\\)=\\(.*\\)/#define \\1 \\2/p' $(O)/.config > $(O)/autoconf.h
-"""
+FILES = files_in(Path(__file__).with_suffix(".txt"))
+SOURCES = {name: FILES[name] for name in ("queue.h", "queue.c", "main.c")}
+MAKEFILE, CMAKE, KBUILD = (FILES[name] for name in ("Makefile", "CMakeLists.txt", "Kbuild.mk"))
 KERNEL = {
     "Kbuild": "",
     "init/init_task.c": "const char salt[] = CONFIG_BUILD_SALT;\n",
@@ -115,15 +66,12 @@ class Bench:
         return builder(self.recipe.builder).build(self.recipe, variant, self.place, lambda _: None)
 
     def product(self, variant: Variant) -> Path:
-        """The product to look at."""
         return self.build(variant).product(self.case.product)
 
     def content(self, variant: Variant) -> bytes:
-        """What that product consists of."""
         return self.product(variant).read_bytes()
 
     def artifacts(self) -> list[str]:
-        """The keys that the store has."""
         return [path.name for path in self.place.artifacts.glob("[!.]*")]
 
     def forget(self) -> None:

@@ -1,18 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Any project is built by its own command: what the command gets, what it must leave, how it may fail."""
+"""Any project is built by its own command; an artifact of it is there whole or not at all."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from builders.projects import MAKEFILE, SOURCES, plant
+from builders.projects import CASES, MAKEFILE, SOURCES, plant
 
-from linesmith.analyzer.base.errors import BuildFailed, CompilerKilled, DiskFull, LinesmithError, ToolMissing, TreeError
+from linesmith.analyzer.base.errors import (
+    BuildFailed,
+    CompilerKilled,
+    DiskFull,
+    LinesmithError,
+    OutputError,
+    ToolMissing,
+    TreeError,
+)
 from linesmith.analyzer.model import Built, Recipe, Variant, Workplace
 from linesmith.plugins.builders.command import salt_flags
 from linesmith.plugins.registry import builder
@@ -23,7 +34,6 @@ Build = Callable[..., Built]
 
 @pytest.fixture
 def recipe(tmp_path: Path) -> Recipe:
-    """A tree built by make."""
     tree = plant({**SOURCES, "Makefile": MAKEFILE}, tmp_path / "tree")
     return Recipe("command", tree, command="make -j{jobs}", products=("program",), jobs=2, seconds=300)
 
@@ -84,13 +94,6 @@ def test_folders_with_blanks_in_their_names(recipe: Recipe, tmp_path: Path, monk
     place = Workplace(Path("warm place"), Path("my artifacts"))
     built = BUILDER.build(spaced, Variant("v"), place, lambda _: None)
     assert built.product("program").is_relative_to(tmp_path / "my artifacts")
-
-
-def test_a_run_directory_in_the_tree_is_no_source(recipe: Recipe) -> None:
-    place = Workplace(recipe.tree / "plan.run/workers/0", recipe.tree / "plan.run/artifacts")
-    first = BUILDER.build(recipe, Variant("v"), place, lambda _: None)
-    assert BUILDER.build(recipe, Variant("v"), place, lambda _: None).key == first.key
-    assert not list(place.warm.glob("*/source/plan.run"))
 
 
 def test_products_in_folders_have_their_files_names(build: Build) -> None:
@@ -163,3 +166,96 @@ def test_no_tree(recipe: Recipe, tmp_path: Path) -> None:
     nowhere = replace(recipe, tree=tmp_path / "nowhere")
     with pytest.raises(TreeError, match="nowhere is not a folder"):
         BUILDER.build(nowhere, Variant("v"), Workplace(tmp_path / "w", tmp_path / "a"), lambda _: None)
+
+
+# What was killed in between is cleared away by the next
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Workplace:
+    """A place in which nothing was built yet."""
+    plant({"text": "whole"}, tmp_path / "tree")
+    return Workplace(tmp_path / "warm", tmp_path / "artifacts")
+
+
+def built(place: Workplace, command: str = "cp text program") -> Built:
+    recipe = Recipe("command", place.warm.with_name("tree"), command=command, products=("program",))
+    return builder("command").build(recipe, Variant("v"), place, lambda _: None)
+
+
+def test_a_build_that_fails_leaves_its_log_alone(place: Workplace) -> None:
+    key = built(place).key
+    with pytest.raises(BuildFailed):
+        built(place, "echo half > program; echo error; exit 1")
+    assert sorted(path.name for path in place.artifacts.iterdir()) == [".locks", ".logs", key]
+    assert [path.read_text().splitlines()[-1] for path in (place.artifacts / ".logs").iterdir()] == ["error"]
+
+
+def test_drafts_of_the_dead_are_cleared_away_and_those_of_the_living_stay(place: Workplace) -> None:
+    """A living build begins another one and then looks what has become of its own draft."""
+    started, go = place.warm.with_name("started"), place.warm.with_name("go")
+    waits = f"touch {started}; until test -e {go}; do sleep 0.05; done; cp text program"
+    with ThreadPoolExecutor(1) as other:
+        living = other.submit(built, place, waits)
+        while not started.exists():
+            assert not living.done()
+            time.sleep(0.05)
+        (place.artifacts / ".draft-dead").mkdir()
+        built(replace(place, warm=place.warm.with_name("other")))
+        drafts = [path.name for path in place.artifacts.glob(".draft*")]
+        go.touch()
+        assert drafts == [f".draft-{living.result().key}"]
+
+
+@pytest.mark.parametrize(("file", "content"), [("products/program", "cut"), ("build.json", "{")])
+def test_a_damaged_artifact_is_built_again(place: Workplace, file: str, content: str) -> None:
+    first = built(place)
+    (first.directory / file).write_text(content)
+    assert not built(place).reused
+    assert built(place) == replace(first, reused=True, seconds=0.0)
+
+
+SMALL_DISK = """
+import sys
+from dataclasses import replace
+from pathlib import Path
+from linesmith.analyzer.base.errors import DiskFull
+from linesmith.analyzer.model import Recipe, Variant, Workplace
+from linesmith.plugins.registry import builder
+
+tree, disk = Path(sys.argv[1]), Path(sys.argv[2])
+place = Workplace(disk / "warm", disk / "artifacts")
+recipe = Recipe("command", tree, command="head -c 1500000 /dev/zero > big", products=("big",))
+for count in (1, 2):
+    try:
+        builder("command").build(recipe, Variant("v"), place, lambda _: None)
+    except DiskFull as error:
+        print(error)
+print([path.name for path in place.artifacts.iterdir() if not path.name.startswith(".")])
+small = replace(recipe, command="rm -f big; echo 1 > small", products=("small",))
+print(builder("command").build(small, Variant("v"), place, lambda _: None).product("small").read_text().strip())
+"""
+
+
+def test_a_disk_that_is_full_leaves_no_artifact(tmp_path: Path) -> None:
+    """The product fits once on the disk, not twice; what begins with a dot is no artifact."""
+    tree, disk = plant(CASES["make"].files, tmp_path / "tree"), tmp_path / "disk"
+    disk.mkdir()
+    script = 'mount -t tmpfs -o size=2500k none "$4" && exec "$1" -c "$2" "$3" "$4"'
+    words = ("unshare", "-rm", "sh", "-c", script, "sh", sys.executable, SMALL_DISK, str(tree), str(disk))
+    ended = subprocess.run(words, capture_output=True, text=True, check=False)
+    if "mount" in ended.stderr or "unshare" in ended.stderr:
+        pytest.skip(f"no small file system can be mounted here: {ended.stderr}")
+    first, second, kept, small = ended.stdout.splitlines()
+    assert first == second
+    assert first.startswith("no space left for ")
+    assert kept == "[]"
+    assert small == "1"
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    tree = plant(CASES["make"].files, tmp_path / "tree")
+    (tmp_path / "artifacts").write_text("a file")
+    recipe, place = CASES["make"].recipe(tree), Workplace(tmp_path / "warm", tmp_path / "artifacts")
+    with pytest.raises(OutputError, match="artifacts cannot be written"):
+        builder("command").build(recipe, Variant("v"), place, lambda _: None)

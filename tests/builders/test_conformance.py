@@ -122,7 +122,6 @@ def test_a_compile_error_harms_no_later_build_and_the_tree_is_only_read(bench: B
 
 
 def state(tree: Path) -> dict[str, tuple[bytes, int]]:
-    """Every file with its content and time."""
     return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in tree.rglob("*") if path.is_file()}
 
 
@@ -156,9 +155,7 @@ def waiting(tmp_path: Path) -> Variant:
 
 
 @on_one_tree
-def test_a_builder_that_is_killed_leaves_no_artifact_and_no_process(
-    bench: Bench, waiting: Variant, tmp_path: Path
-) -> None:
+def test_a_killed_builder_leaves_no_artifact_and_no_process(bench: Bench, waiting: Variant, tmp_path: Path) -> None:
     before = bench.content(BASELINE)
     process = multiprocessing.get_context("spawn").Process(target=bench.build, args=(waiting,))
     process.start()
@@ -200,7 +197,6 @@ def test_a_build_that_takes_too_long_ends_with_all_its_processes(bench: Bench, w
 
 
 def compilers(folder: Path) -> list[int]:
-    """The processes that work below the folder."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
@@ -222,7 +218,6 @@ def compiling(process: int) -> bool:
 
 
 def awaited(condition: Callable[[], object]) -> None:
-    """Wait until the condition holds."""
     end = time.monotonic() + SECONDS
     while not condition():
         assert time.monotonic() < end, "what was waited for did not happen"

@@ -145,7 +145,7 @@ def test_a_configuration_of_another_architecture(recipe: Recipe) -> None:
         ({"compiler": "gcc-99"}, ToolMissing, "gcc-99 is not installed; install the package gcc-99"),
     ],
 )
-def test_what_a_kernel_cannot_be_built_from(
+def test_what_builds_no_kernel(
     recipe: Recipe, tmp_path: Path, settings: dict[str, Any], error: type[Exception], why: str
 ) -> None:
     with pytest.raises(error, match=why):

@@ -25,7 +25,6 @@ _HERE = "HERE"
 
 
 def commands() -> list[Path]:
-    """Every transcript."""
     return sorted(EXPECTED.glob("*.txt"))
 
 

@@ -20,6 +20,8 @@ _PERF_DATA = b"PERFILE2" + (104).to_bytes(8, "little") + bytes(32)
 _BASELINE = """{"linesmith_baseline": 99, "accepted": []}"""
 _PATCH = "--- a/session_index.h\n+++ b/session_index.h\n@@ -1 +1 @@\n-no such line\n+one\n"
 _OTHER_BUILD = "0123456789abcdef0123456789abcdef01234567"
+# A file with the marks of a bzImage and nothing in it to boot.
+_BZIMAGE = (b"".ljust(0x202, b"\0") + b"HdrS").ljust(0x400, b"\0")
 
 
 def furnish(folder: Path) -> Path:
@@ -41,6 +43,7 @@ def _files(folder: Path) -> None:
     (folder / "baseline.json").write_text(_BASELINE)
     (folder / "plan.toml").write_text("tree = [\n")
     (folder / "wrong.patch").write_text(_PATCH)
+    (folder / "bzImage").write_bytes(_BZIMAGE)
     (folder / os.fsdecode(b"caf\xe9")).write_text("text")
 
 

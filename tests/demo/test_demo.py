@@ -6,11 +6,17 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from demo.example import compiled_in, unpacked
 from linesmith_command import LINESMITH, linesmith
+
+from linesmith.analyzer.demo.program import CpuChoice, ThreadPlacement, choose
+from linesmith.analyzer.demo.walkthrough import race_text
+from linesmith.analyzer.model import Sample
 
 pytestmark = pytest.mark.xdist_group("demo")
 
@@ -87,3 +93,88 @@ def test_without_a_compiler_one_sentence_names_the_package_and_nothing_is_left(t
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert "install the package gcc" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+# The race: the CPUs that it runs on, what its figures allow to say, and the program that is raced
+
+
+@pytest.mark.parametrize(
+    ("cpus", "siblings", "chosen", "placement"),
+    [
+        ([0, 1], {0: "0", 1: "1"}, (0, 1), ThreadPlacement.CORES),
+        ([0, 1, 2, 3], {0: "0,2", 1: "1,3", 2: "0,2", 3: "1,3"}, (0, 1), ThreadPlacement.CORES),
+        ([4, 5], {4: "4-5", 5: "4-5"}, (4, 5), ThreadPlacement.SIBLINGS),
+        ([3], {3: "3"}, (3, 3), ThreadPlacement.ONE_CPU),  # which serves both threads
+        (range(64), {cpu: str(cpu) for cpu in range(64)}, tuple(range(8)), ThreadPlacement.CORES),
+        ([0, 1], {}, (0, 1), ThreadPlacement.CORES),  # a kernel without these files
+    ],
+)
+def test_one_cpu_of_each_core_is_chosen_where_there_are_two(
+    tmp_path: Path,
+    cpus: Sequence[int],
+    siblings: Mapping[int, str],
+    chosen: tuple[int, ...],
+    placement: ThreadPlacement,
+) -> None:
+    for cpu, text in siblings.items():
+        place = tmp_path / f"cpu{cpu}" / "topology"
+        place.mkdir(parents=True)
+        (place / "thread_siblings_list").write_text(text + "\n")
+    choice = choose(cpus, tmp_path)
+    assert (choice.cpus, choice.placement, choice.count) == (chosen, placement, len(set(chosen)))
+
+
+def told(
+    before: Sequence[float], after: Sequence[float], placement: ThreadPlacement = ThreadPlacement.CORES
+) -> list[str]:
+    """What is said of lookups in millions a second, run by run; renewals are the same in all."""
+    samples = [
+        Sample(side, "race", f"{name}_per_second", 2, 1e6 * rate, block, 0)
+        for side, rates in (("before", before), ("after", after))
+        for block, lookups in enumerate(rates)
+        for name, rate in (("lookups", lookups), ("renewals", 30.0))
+    ]
+    return [" ".join(line.split()) for line in race_text(samples, CpuChoice((0, 1), placement)).splitlines()]
+
+
+EVEN = [100.0] * 12
+
+
+def test_a_gain_is_shown_with_its_spread() -> None:
+    lines = told([40 + 0.1 * number for number in range(12)], [80.0] * 12)
+    assert lines[1] == "lookups 40.5 (40.0 … 41.1) 80.0 (80.0 … 80.0) 1.97 (1.96 … 1.98) better"
+    assert lines[2] == "renewals 30.0 (30.0 … 30.0) 30.0 (30.0 … 30.0) 1.00 (1.00 … 1.00) no difference seen"
+    assert lines[-1] == "The change helps here: 1.97 times the lookups per second."
+
+
+def test_a_loss_and_noise_are_not_called_a_gain_and_siblings_of_one_core_are_mentioned() -> None:
+    assert told(EVEN, [90.0] * 12)[-1] == "The change does not help here: only 0.90 times the lookups per second."
+    assert "The runs differ too much for a result" in told(EVEN, [60.0, 170.0] * 6)[-1]
+    *_, answer, mind = told(EVEN, EVEN, ThreadPlacement.SIBLINGS)
+    assert answer == "No difference in lookups per second."
+    assert "they share the first-level cache" in mind
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a file system can be mounted by root only")
+def test_a_directory_without_execution_is_told_by_what_to_do(tmp_path: Path) -> None:
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "noexec", "tmpfs", tmp_path], check=True)
+    try:
+        done = linesmith("demo", env={**os.environ, "TMPDIR": str(tmp_path)})
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)
+    assert done.returncode == 2
+    assert "set TMPDIR to a directory without noexec" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("compiler", "level"), [("gcc", "-O0"), ("gcc", "-O2"), ("gcc", "-O3"), ("clang-19", "-O0"), ("clang-19", "-O2")]
+)
+def test_no_compiler_warns(tmp_path: Path, compiler: str, level: str) -> None:
+    compiled_in(unpacked(tmp_path / "program"), compiler, level, "-Werror")
+
+
+def test_no_data_race_is_found_and_a_run_prints_both_rates(tmp_path: Path) -> None:
+    bench = compiled_in(unpacked(tmp_path / "program"), "clang-19", "-fsanitize=thread")
+    done = subprocess.run([bench, "200", "0", "0"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["lookups_per_second", "renewals_per_second"]

@@ -85,9 +85,7 @@ def test_the_message_says_what_moves_and_how_it_was_compiled(told: dict[str, Any
     assert "Compiled with gcc" in " ".join(message.split())
 
 
-def test_the_trees_own_checkpatch_misses_the_sign_off_only(
-    kernel_tree: Path, told: dict[str, Any], tmp_path: Path
-) -> None:
+def test_checkpatch_misses_the_sign_off_only(kernel_tree: Path, told: dict[str, Any], tmp_path: Path) -> None:
     file = tmp_path / "fs.patch"
     file.write_text(told["patch"])
     assert "off the cache line of i_mmap" in " ".join(told["patch"].replace("+\t", " ").replace(" * ", " ").split())
@@ -122,7 +120,7 @@ def test_the_pair_meets_in_no_phase_of_any_cache(first: dict[str, Any]) -> None:
     assert {count for count, _ in together(first["proofs"]).values()} == {0}
 
 
-def test_the_first_report_of_the_collection_moves_one_member(
+def test_the_first_report_of_all_moves_one_member(
     vmlinux: Path, kernel_tree: Path, corpus: Path, tmp_path: Path
 ) -> None:
     pasted = corpus.parent / "seeds" / "000_666ba95aa6f40904.txt"

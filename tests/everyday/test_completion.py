@@ -54,8 +54,3 @@ def test_a_file_is_not_read_for_its_types(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_each_shell_gets_a_script_that_asks_the_program(shell: str) -> None:
     assert f"_LINESMITH_COMPLETE={shell}_complete" in linesmith("completion", shell).stdout
-
-
-def test_an_unknown_shell_is_refused() -> None:
-    done = linesmith("completion", "csh")
-    assert done.stderr == "linesmith completion: SHELL: 'csh' is not one of 'bash', 'zsh', 'fish'; give one of these\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Holes and padding, in bytes and bits."""
+"""Holes and padding in bytes and bits, cache lines and phases, and alignment that the producer did not state."""
 
 from __future__ import annotations
 
@@ -8,13 +8,22 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from c_layouts import Declared, struct, structs, union
+from c_layouts import Declared, aligned, plain, struct, structs, union, up
 from c_source import compiled
 from hypothesis import given
+from hypothesis import strategies as st
 from hypothesis.strategies import randoms
 
+from linesmith.analyzer.layouts.alignment import (
+    asked_alignments,
+    asked_at_least,
+    inferred_alignments,
+    inferred_packed,
+    inferred_record_alignment,
+)
+from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.layouts.dwarf import read_layouts
-from linesmith.analyzer.layouts.gaps import Gaps, gaps
+from linesmith.analyzer.layouts.gaps import Gaps, Span, gaps, line_of, lines, lines_touched, meeting_phases, straddles
 from linesmith.analyzer.model import Layout, Member, RecordKind
 
 
@@ -111,3 +120,141 @@ def test_a_union_has_no_gaps() -> None:
 def test_overlapping_members_of_damaged_debug_information_give_no_negative_gap() -> None:
     members = (Member("a", "long", "a", 8, 8), Member("b", "long", "b", 4, 8))
     assert shown(Layout(0, "damaged", RecordKind.STRUCT, 8, members)) == "0+4 behind m-1 padding 0 [0]"
+
+
+# Cache lines of members, and the object phases in which two members share one
+
+spans = st.builds(Span, st.integers(0, 300), st.integers(1, 150))
+line_sizes = st.sampled_from((64, 128))
+granules = st.sampled_from((1, 2, 4, 8, 16, 32, 64, 128, 192, 24, 680))
+
+
+def bytes_meet(first: Span, second: Span, line_bytes: int, start: int) -> bool:
+    mine = {(start + first.offset + byte) // line_bytes for byte in range(first.size)}
+    return any((start + second.offset + byte) // line_bytes in mine for byte in range(second.size))
+
+
+@given(structs, line_sizes)
+def test_a_record_covers_the_lines_of_its_bytes(layout: Layout, line_bytes: int) -> None:
+    assert lines(layout, line_bytes) == len({line_of(byte, line_bytes) for byte in range(layout.size)})
+
+
+@given(spans, line_sizes)
+def test_a_span_touches_the_lines_of_its_bytes(span: Span, line_bytes: int) -> None:
+    touched = {line_of(span.offset + byte, line_bytes) for byte in range(span.size)}
+    assert set(lines_touched(span.offset, span.size, line_bytes)) == touched
+    assert list(lines_touched(span.offset, 0, line_bytes)) == []
+
+
+@pytest.mark.parametrize(
+    ("offset", "size", "expected"),
+    [(56, 8, False), (60, 8, True), (32, 64, True), (0, 64, False), (0, 65, False), (64, 0, False)],
+)
+def test_only_what_would_fit_on_a_line_straddles(offset: int, size: int, expected: bool) -> None:
+    assert straddles(offset, size) is expected
+
+
+@given(spans, spans, line_sizes, granules)
+def test_the_share_counts_object_starts(first: Span, second: Span, line_bytes: int, granule: int) -> None:
+    starts = [number * granule for number in range(line_bytes)]
+    met = sum(bytes_meet(first, second, line_bytes, start) for start in starts)
+    assert meeting_phases(first, second, line_bytes, granule) == met / len(starts)
+
+
+@given(st.integers(0, 40), st.integers(1, 4), st.integers(0, 20), st.integers(1, 4), line_sizes, st.integers(0, 6))
+def test_a_gap_of_a_line_less_a_granule_parts(
+    offset: int, size: int, gap: int, other: int, line_bytes: int, power: int
+) -> None:
+    granule = 1 << power
+    first = Span(offset * granule, size * granule)
+    second = Span(first.offset + first.size + gap * granule, other * granule)
+    never = meeting_phases(first, second, line_bytes, granule) == 0
+    assert never == (gap * granule >= line_bytes - granule)
+
+
+# Alignment and packing read off the offsets, where the producer stated none
+
+# Compiled as DWARF 4, which has no word for an alignment.
+SOURCES = Path(__file__).with_name("sources")
+SOURCE = (SOURCES / "alignment.c").read_text()
+
+
+@pytest.fixture(scope="module", params=["gcc", "clang-19"])
+def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> LayoutTable:
+    folder = tmp_path_factory.mktemp("alignment")
+    built = compiled(folder, SOURCE, "-gdwarf-4", "-gstrict-dwarf", compiler=request.param)
+    return LayoutTable(read_layouts(built).layouts)
+
+
+def without_attributes(layout: Layout) -> Layout:
+    """The same bytes as clang or a DWARF 4 producer describes them."""
+    silent = tuple(replace(member, alignment=None) for member in layout.members)
+    return replace(layout, members=silent, natural_alignment=max(member.natural_alignment for member in silent))
+
+
+declared = st.lists(plain | aligned, min_size=1, max_size=8)
+
+
+@given(declared)
+def test_what_is_inferred_explains_the_offset(members: list[Declared]) -> None:
+    layout = without_attributes(struct(members))
+    for index, member in enumerate(layout.members):
+        end = layout.members[index - 1].end if index else 0
+        need = inferred_alignments(layout)[index] or member.natural_alignment
+        assert up(end, need) == member.offset
+
+
+@given(st.lists(plain, min_size=1, max_size=8))
+def test_natural_gaps_infer_nothing(members: list[Declared]) -> None:
+    layout = struct(members)
+    assert all(inferred_alignments(layout)[index] is None for index in range(len(members)))
+    assert inferred_record_alignment(layout) is None
+    assert not inferred_packed(layout)
+
+
+def test_the_largest_alignment_that_fits_a_member_and_its_record_is_inferred(built: LayoutTable) -> None:
+    stated = struct([Declared(8), Declared(4, align=64)])
+    layout = without_attributes(stated)
+    assert inferred_alignments(layout)[1] == 64
+    assert inferred_alignments(built.variants("either")[0])[1] == 64
+    least = built.variants("least")[0]
+    assert (least.members[1].offset, least.size, inferred_alignments(least)[1]) == (64, 96, 32)
+    # Not where it is stated, nor where no alignment leaves such a gap.
+    assert inferred_alignments(stated)[1] is None
+    apart = tuple(Member(name, "u8", name, offset, 1) for name, offset in (("a", 0), ("b", 3)))
+    assert inferred_alignments(Layout(0, "cut", RecordKind.STRUCT, 4, apart))[1] is None
+    assert [inferred_alignments(built.variants("bits")[0])[index] for index in range(3)] == [None] * 3
+
+
+def test_padding_beyond_nature_comes_of_an_aligned_record(built: LayoutTable) -> None:
+    padded = replace(struct([Declared(8)]), size=64)
+    assert inferred_record_alignment(padded) == 64
+    assert inferred_record_alignment(built.variants("even")[0]) == 2
+    assert inferred_record_alignment(replace(padded, alignment=64)) is None
+    assert inferred_record_alignment(built.variants("nothing")[0]) is None
+    # An aligned member explains the padding already.
+    layout = without_attributes(struct([Declared(8), Declared(4, align=64)]))
+    assert inferred_record_alignment(layout) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "packed"),
+    [
+        *(("bits", False), ("beyond", False), ("holder", False), ("holder_at_odds", False), ("nothing", False)),
+        *(("torn", True), ("late", True), ("wire", True), ("odd", True)),
+    ],
+)
+def test_a_compiled_record_is_seen_to_be_packed(built: LayoutTable, name: str, packed: bool) -> None:
+    """``late`` has the size that it would have otherwise; arrays of packed records and open arrays need no packing."""
+    assert inferred_packed(built.variants(name)[0]) == packed
+
+
+ASKED = (SOURCES / "asked.c").read_text()
+
+
+def test_declarations_that_ask_for_much_are_among_all_that_ask(tmp_path: Path) -> None:
+    layouts = read_layouts(compiled(tmp_path, ASKED)).layouts
+    for layout in layouts:
+        asked = list(asked_alignments(layout, layouts))
+        for least in (2, 16, 64, 128):
+            assert asked_at_least(least, layout, layouts) == [one for one in asked if one.asked >= least]

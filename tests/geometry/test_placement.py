@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where C puts members: one rule per row, then random structs against the real compilers."""
+"""Where C puts members, and which of them move as one."""
 
 from __future__ import annotations
 
 import random
-import shutil
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hand_made import bits, flexible, held, offsets, scalar, struct, union
+from hand_made import bits, flexible, held, offsets, scalar, struct, table, union
 from hypothesis import given
 from hypothesis import strategies as st
+from legality.compiled import compiled, says
 
 from linesmith.analyzer.layouts.alignment import with_inferred_alignment
-from linesmith.analyzer.layouts.placement import place, refusal
-from linesmith.analyzer.model import Layout, Member
+from linesmith.analyzer.layouts.placement import MemberPlace, anonymous_struct, atoms, place, refusal, visible_places
+from linesmith.analyzer.model import FactKind, Layout, Member, SourceFact
 
 CHAR, INT, LONG = (scalar(name, size) for name, size in (("c", 1), ("i", 4), ("l", 8)))
 
@@ -52,7 +51,6 @@ def test_an_alignment_of_the_record_pads_its_end_only() -> None:
 
 
 def moved(layout: Layout, number: int, offset: int) -> Layout:
-    """The layout with one member elsewhere."""
     members = list(layout.members)
     members[number] = replace(members[number], offset=offset)
     return replace(layout, members=tuple(members))
@@ -97,84 +95,19 @@ def test_members_never_overlap_and_are_aligned_which_is_not_refused(members: lis
     assert layout.size % (align or 1) == 0
 
 
-# (declaration with %s for the name, the member as the model has it)
-DECLARATIONS: tuple[tuple[str, Member], ...] = (
-    ("char %s", scalar("", 1)),
-    ("short %s", scalar("", 2)),
-    ("int %s", scalar("", 4)),
-    ("long %s", scalar("", 8)),
-    ("void *%s", scalar("", 8)),
-    ("char %s[13]", scalar("", 13)),
-    ("int %s[3]", scalar("", 12)),
-    ("struct { long a; char b; } %s", scalar("", 16)),
-    ("union { short a; char b[6]; } %s", scalar("", 6)),
-    ("struct { } %s", replace(scalar("", 1), size=0)),
-    ("int %s __attribute__((aligned(64)))", scalar("", 4, align=64)),
-    ("char %s __attribute__((aligned(16)))", scalar("", 1, align=16)),
-    ("int %s : 3", bits("", 3)),
-    ("unsigned int %s : 17", bits("", 17)),
-    ("unsigned char %s : 5", bits("", 5, size=1)),
-    ("_Bool %s : 1", bits("", 1, size=1)),
-    ("unsigned short %s : 9", bits("", 9, size=2)),
-    ("unsigned long %s : 40", bits("", 40, size=8)),
+KINDS = (
+    *(scalar("m", size) for size in (0, 1, 2, 4, 6, 8, 12, 13, 16)),
+    *(scalar("m", 4, align=64), scalar("m", 1, align=16)),
+    *(bits("b", width, size) for width, size in ((3, 4), (17, 4), (5, 1), (1, 1), (9, 2), (40, 8))),
 )
-STRUCTS = 150
 
 
-def random_structs() -> list[tuple[str, Layout]]:
-    """C bodies with the layouts expected of them; every second one is the one before in another order."""
+def test_random_structs_are_placed_as_the_compiler_places_them(tmp_path: Path) -> None:
+    """Each of them in two orders."""
     choice = random.Random(64)  # noqa: S311 - repeatable on purpose
-    found: list[tuple[str, Layout]] = []
-    while len(found) < STRUCTS:
-        picked = [choice.choice(DECLARATIONS) for _ in range(choice.randint(1, 9))]
-        named = [(text % f"m{n}", replace(member, name=f"m{n}")) for n, (text, member) in enumerate(picked)]
-        for _ in range(2):
-            body = " ".join(f"{text};" for text, _ in named)
-            found.append((body, struct("s", *(member for _, member in named))))
-            choice.shuffle(named)
-    return found
-
-
-def probe(number: int, body: str, layout: Layout) -> str:
-    """C that prints the size and the first bit of each member: where a member of all ones begins to show."""
-    rows = [f'{{ static struct {{ {body} }} s; printf("%d size %zu\\n", {number}, sizeof s);']
-    for member in layout.members:
-        if member.bit_size is None:
-            rows.append(f'printf("%d {member.name} %zu\\n", {number}, 8 * ((char *)&s.{member.name} - (char *)&s));')
-        else:
-            rows.append(f"memset(&s, 0, sizeof s); s.{member.name} = -1;")
-            rows.append(f'printf("%d {member.name} %zu\\n", {number}, first_bit(&s, sizeof s));')
-    return "\n".join([*rows, "}"])
-
-
-FIRST_BIT = """#include <stdio.h>
-#include <string.h>
-static size_t first_bit(const void *at, size_t size) {
-  const unsigned char *bytes = at;
-  for (size_t bit = 0; bit < 8 * size; bit++) if (bytes[bit / 8] >> bit % 8 & 1) return bit;
-  return ~(size_t)0;
-}
-int main(void) {
-"""
-
-
-@pytest.mark.parametrize("compiler", ["gcc", pytest.param("clang", marks=pytest.mark.study)])
-def test_random_structs_are_placed_as_the_compiler_places_them(compiler: str, tmp_path: Path) -> None:
-    found = shutil.which(compiler) or shutil.which(f"{compiler}-19")
-    if found is None:
-        pytest.skip(f"no {compiler} on this machine")
-    structs = random_structs()
-    source, program = tmp_path / "structs.c", tmp_path / "structs"
-    probes = [probe(number, body, layout) for number, (body, layout) in enumerate(structs)]
-    source.write_text(FIRST_BIT + "\n".join(probes) + "\n}\n")
-    subprocess.run([found, "-w", "-o", program, source], check=True, timeout=300)
-    said = subprocess.run([program], check=True, timeout=300, capture_output=True, text=True).stdout.split("\n")
-    expected = [
-        f"{number} {name} {value}"
-        for number, (_, layout) in enumerate(structs)
-        for name, value in [("size", layout.size), *((m.name, m.first_bit) for m in layout.members)]
-    ]
-    assert said[:-1] == expected
+    picked = [choice.choices(KINDS, k=choice.randint(1, 9)) for _ in range(75)]
+    structs = [struct("s", *order) for one in picked for order in (one, one[::-1])]
+    assert compiled(structs, tmp_path) == [says(one) for one in structs]
 
 
 def test_an_alignment_that_the_producer_did_not_state_shows_by_the_hole() -> None:
@@ -188,3 +121,79 @@ def test_an_alignment_that_the_producer_did_not_state_shows_by_the_hole() -> Non
         inferred = with_inferred_alignment(silent)
         assert refusal(inferred) is None
         assert alignment in (None, inferred.members[1].alignment)
+
+
+# Which members of a record move as one, by the layout and by what the source says
+
+LETTERS = tuple(scalar(name) for name in "abcde")
+
+
+def marker(kind: str, group: str = "tx") -> Member:
+    return scalar(f"__cacheline_group_{kind}__{group}", 0)
+
+
+def runs(layout: Layout, *facts: SourceFact) -> list[str]:
+    """The names of each atom, without the marks of groups."""
+    names = (" ".join(atom.names) for atom in atoms(layout, table(layout), facts))
+    return [one.replace("__cacheline_group_", "").replace("__tx", "") for one in names]
+
+
+def fact(kind: FactKind, *members: str) -> SourceFact:
+    return SourceFact(kind, members, "because")
+
+
+def between(begin: str, end: str) -> tuple[SourceFact, ...]:
+    return (fact(FactKind.RANGE, begin, end),)
+
+
+BEGIN, END, PAD, ALIEN = marker("begin"), marker("end"), marker("pad"), marker("pad", "rx")
+WALL = (fact(FactKind.WALL, "__cacheline_group_begin__tx"),)
+# Name of the case: members, facts of the source, the names of each atom.
+CASES: dict[str, tuple[tuple[Member, ...], tuple[SourceFact, ...], list[str]]] = {
+    "neighbouring bit-fields are one": (
+        (scalar("a"), bits("x", 3), bits("y", 4), scalar("b"), bits("z", 1)),
+        (),
+        ["a", "x y", "b", "z"],
+    ),
+    "a marked group is one with its padding": (
+        (BEGIN, *LETTERS[:2], END, PAD, *LETTERS[2:]),
+        (),
+        ["begin a b end pad", "c", "d", "e"],
+    ),
+    "the padding of another group is no part of it": ((BEGIN, scalar("a"), END, ALIEN), (), ["begin a end", "pad__rx"]),
+    "a group whose marker is a wall is open": ((BEGIN, *LETTERS[:2], END), WALL, ["begin", "a", "b", "end"]),
+    "what lies in a range moves with it": (LETTERS, between("b", "d"), ["a", "b c d", "e"]),
+    "what lies in a block moves with it": (LETTERS, (fact(FactKind.TOGETHER, "b", "d"),), ["a", "b c d", "e"]),
+    "ranges that overlap are one": (LETTERS, between("a", "c") + between("c", "d"), ["a b c d", "e"]),
+    "neighbouring ranges are two": (LETTERS, between("a", "b") + between("c", "d"), ["a b", "c d", "e"]),
+    "a range of absent members joins nothing": (LETTERS[:2], between("x", "y"), ["a", "b"]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_moves_as_one(case: str) -> None:
+    members, facts, expected = CASES[case]
+    assert runs(struct("any", *members), *facts) == expected
+
+
+def test_an_empty_group_is_a_group_and_a_lone_marker_is_none() -> None:
+    layout = struct("any", BEGIN, END, BEGIN)
+    assert [one.is_group for one in atoms(layout, table(layout))] == [True, False]
+
+
+def test_members_of_a_part_without_a_name_are_reached_by_their_own() -> None:
+    part = struct("", scalar("inner", 4), scalar("late", 4))
+    layout = struct("any", scalar("a"), held("", part))
+    assert visible_places(layout, table(layout, part)) == {
+        "a": MemberPlace(0, 0, 8),
+        "inner": MemberPlace(1, 0, 4),
+        "late": MemberPlace(1, 4, 4),
+    }
+
+
+def test_only_a_struct_without_a_name_and_a_tag_can_be_rearranged() -> None:
+    part, tagged, either = struct("", scalar("x")), struct("tagged", scalar("x")), union("", scalar("x"))
+    layouts = table(part, tagged, either)
+    assert anonymous_struct(held("", part), layouts) == part
+    others = (scalar("word"), held("named", part), held("", tagged), held("", either))
+    assert [anonymous_struct(one, layouts) for one in others] == [None] * 4

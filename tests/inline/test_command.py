@@ -88,10 +88,3 @@ def test_json_has_the_uses_the_places_and_the_patches(tree: Path) -> None:
     assert (told["schema"], told["standing"]) == (1, [])
     assert {one["code"] for one in told["sites"]} == {"always-succeeds"}
     assert [one["name"] for one in told["patches"]] == ["0001-area-make-lock-a-member-of-struct-area.patch"]
-
-
-@pytest.mark.parametrize("name", ["area", "area.", "area.lo ck", ".lock"])
-def test_what_is_no_type_with_a_pointer_is_said(tree: Path, name: str) -> None:
-    ended = linesmith("inline", name, "--tree", tree)
-    assert ended.returncode == 2
-    assert f"'{name}' is not a TYPE.POINTER; write it like vm_area_struct.vm_lock" in ended.stderr

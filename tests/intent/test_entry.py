@@ -151,11 +151,7 @@ def doubted(doubt: str) -> Finding:
             ", with 200 contended accesses",
             "",
         ),
-        (
-            grounds(PIPE, doubted("0x8 hardly fits it")),
-            ", with 200 contended accesses",
-            "; uncertain: 0x8 hardly fits it",
-        ),
+        (grounds(PIPE, doubted("0x8 is odd")), ", with 200 contended accesses", "; uncertain: 0x8 is odd"),
     ],
     ids=["plain", "of shares alone", "beside what is no reason", "in doubt"],
 )

@@ -37,26 +37,6 @@ def test_what_is_said_of_a_build_and_its_intents(tmp_path: Path, case: Case) -> 
     case.check(linesmith("intent", compiled(tmp_path, source), "--check", "--tree", tmp_path, *options))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ("", "give one of --from and --check"),
-        ("--check --from {elf}", "give one of --from and --check"),
-        ("pipe --check", "leave out pipe"),
-        ("--from {elf}", "--from needs TYPE"),
-        ("pipe --from {elf} --into {folder}/a -o {folder}/b", "leave out one of them"),
-        ("--check --tree {folder}", "{folder}/linesmith.toml does not exist; name its directory"),
-        ("pipe --from {folder}", "{folder} is not a run directory (it has no journal.sqlite)"),
-        ("pipe --from {folder}/pipe.c", "is not a profile in a known format"),
-    ],
-)
-def test_what_makes_no_sense_is_told(tmp_path: Path, arguments: str, said: str) -> None:
-    places = {"elf": compiled(tmp_path, PIPE, name="pipe"), "folder": tmp_path}
-    done = linesmith("intent", places["elf"], *arguments.format(**places).split())
-    assert (done.returncode, done.stdout) == (2, "")
-    assert said.format(**places) in done.stderr
-
-
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a tree, its build, a finished run, and ``best.patch``."""
@@ -67,9 +47,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_run_tells_what_its_best_variant_parts_which_then_holds_what_the_tree_breaks(
-    run: Path, tmp_path: Path
-) -> None:
+def test_a_run_tells_what_its_best_variant_parts_which_the_tree_breaks(run: Path, tmp_path: Path) -> None:
     done = linesmith("intent", run / "queue", "queue", "--from", run / "run", "--into", tmp_path / "linesmith.toml")
     text = (tmp_path / "linesmith.toml").read_text()
     assert (done.returncode, done.stderr) == (0, "")

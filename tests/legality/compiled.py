@@ -14,18 +14,8 @@ from linesmith.analyzer.model import Layout, Member
 
 STRUCTS_PER_PROGRAM = 250
 INTEGERS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long"}
-PRELUDE = """#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-static void say(unsigned long value) { fwrite(&value, sizeof value, 1, stdout); }
-static unsigned long first_bit(const void *object, size_t size)
-{
-	for (size_t bit = 0; bit < 8 * size; bit++)
-		if (((const unsigned char *)object)[bit / 8] >> bit % 8 & 1)
-			return bit;
-	return -1;
-}
-"""
+SOURCES = Path(__file__).with_name("sources")
+PRELUDE = (SOURCES / "prelude.c").read_text()
 
 
 @dataclass(frozen=True)

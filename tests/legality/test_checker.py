@@ -4,16 +4,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hand_made import bits, flexible, held, meeting, scalar, struct, table
 from legality.checker import violations
-from legality.compiled import compiled, says, told_alignments
 from legality.random_heat import Case
 
 from linesmith.analyzer.layouts.placement import lay_out
-from linesmith.analyzer.model import Candidate, FactKind, Layout, Move, MoveKind, SourceFact
+from linesmith.analyzer.model import Candidate, FactKind, Layout, Move, SourceFact
 
 A, B, C, D = scalar("a"), scalar("b"), scalar("c"), scalar("d")
 BASE = struct("base", A, B)
@@ -64,18 +62,6 @@ def test_what_is_wrong_with_an_order(layout: Layout, order: str, complaint: str 
     assert complaint in told if complaint else told == []
 
 
-def test_moves_that_do_not_lead_to_the_layout_and_lost_alignments_are_found() -> None:
-    after = lay_out(ABCD, (B, C, A, D))
-    wrong = Move(MoveKind.MOVE, "a", after="b")
-    assert violated(ABCD, after, wrong) == ["its moves do not lead to its layout"]
-    layout = struct("s", A, scalar("lock", 8, align=64))
-    bare = replace(lay_out(layout, (A, scalar("lock"))), size=layout.size)
-    assert violated(layout, bare) == ["lock loses its alignment"]
-    aligned = lay_out(layout, (replace(A, alignment=32), layout.members[1]))
-    assert violated(layout, aligned) == ["a gets an alignment that no move says"]
-    assert violated(layout, aligned, Move(MoveKind.ALIGN, "a", align=32)) == []
-
-
 @pytest.mark.parametrize(
     ("order", "kind", "members"),
     [
@@ -92,24 +78,3 @@ def test_moves_that_do_not_lead_to_the_layout_and_lost_alignments_are_found() ->
 def test_each_broken_fact_is_found(order: str, kind: FactKind, members: str) -> None:
     fact = SourceFact(kind, tuple(members.split()), "so it is")
     assert said(ABCD, order, fact) == [f"{kind} of {', '.join(fact.members)} is broken"]
-
-
-def test_a_record_that_must_keep_its_size_and_does_not_is_found() -> None:
-    size = SourceFact(FactKind.SIZE, (), "so it is", bytes=16)
-    assert said(SMALL, "x a y", size) == ["size of  is broken"]
-
-
-def test_gcc_places_members_of_every_kind_and_disagrees_with_a_layout_that_is_wrong(tmp_path: Path) -> None:
-    fields = (bits("x", 3), bits("y", 30), scalar("lock", 4, align=64))
-    layout = struct("s", scalar("one", 1), *fields, scalar("wide", 24), flexible("rest"))
-    word = struct("s", scalar("small", 4), A)
-    wrong = replace(word, members=(word.members[0], replace(word.members[1], offset=4)))
-    pair = struct("s", bits("x", 3), bits("y", 4))
-    # A bit-field behind an unnamed one of no width opens a unit.
-    opened = replace(pair, members=(pair.members[0], replace(pair.members[1], offset=4, bit_offset=32)), size=8)
-    aligned = struct("s", A, replace(bits("x", 3), alignment=16))
-    found, other, unit, field = compiled([layout, wrong, told_alignments(opened), aligned], tmp_path)
-    assert (found.size, found.alignment, found.starts) == (128, 64, (0, 8, 32, 512, 576, 768))
-    assert (found, unit, field) == (says(layout), says(opened), says(aligned))
-    assert (field.size, field.alignment) == (32, 16), "the explicit alignment of a bit-field aligns the record"
-    assert other != says(wrong)

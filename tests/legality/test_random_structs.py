@@ -45,9 +45,7 @@ def test_nearly_all_structs_are_placed_exactly_and_the_rest_is_packed(layouts: L
 
 
 @pytest.mark.parametrize(("seed", "sample"), [(7, 15), pytest.param(8, 100, marks=pytest.mark.study)])
-def test_candidates_are_legal_and_compile_to_what_they_say(
-    layouts: Layouts, tmp_path: Path, seed: int, sample: int
-) -> None:
+def test_candidates_are_legal_and_compile(layouts: Layouts, tmp_path: Path, seed: int, sample: int) -> None:
     found = study(cases(layouts, sample, seed), layouts, tmp_path)
     assert found.wrong == ()
     assert found.asked["structs"] == sample

@@ -63,9 +63,7 @@ def test_the_cells_of_any_struct_fill_its_lines(layout: Layout, phase: int, line
 
 
 @given(nested(), PHASES, st.data())
-def test_whatever_was_touched_the_cells_of_nested_records_fill_their_lines(
-    layouts: LayoutTable, phase: int, data: st.DataObject
-) -> None:
+def test_the_cells_of_nested_records_fill_their_lines(layouts: LayoutTable, phase: int, data: st.DataObject) -> None:
     layout = list(layouts)[-1]
     paths = st.sampled_from([f"{one.name}.m{inner}" for one in layout.members for inner in range(3)])
     spots = st.builds(hot, paths, st.integers(0, max(0, layout.size - 1)), st.just(1), st.just(1))
@@ -119,10 +117,7 @@ CASES: dict[str, tuple[Layout, str]] = {
         Layout(1_000_000, "broken", RecordKind.STRUCT, 16, OVERLAPPING),
         "a@0+8 b@8+4 c@12+4",
     ),
-    "a run of members that a group names too is drawn once": (
-        struct("packet", held("", GROUP)),
-        "saddr@0+8 daddr@8+8",
-    ),
+    "a run of members that a group names too is drawn once": (struct("packet", held("", GROUP)), "saddr@0+8 daddr@8+8"),
     "an empty record": (struct("empty"), ""),
 }
 

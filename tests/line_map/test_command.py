@@ -14,18 +14,18 @@ from xml.etree import ElementTree as ET
 import pytest
 from c_source import compiled
 from documented import obeys
-from line_map.contended_queue import REPORT, program, report
 from linesmith_command import LINESMITH, linesmith
 
 SOURCES = Path(__file__).with_name("sources")
+REPORT = (SOURCES / "report.txt").read_text()
 EXPECTED = (SOURCES / "contended_queue.txt").read_text()
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("queue")
-    program(folder)
-    report(folder)
+    compiled(folder, (SOURCES / "program.c").read_text(), "-O1", name="program")
+    (folder / "report.txt").write_text(REPORT)
     return folder
 
 
@@ -139,22 +139,6 @@ def test_a_file_is_coloured_only_where_it_is_asked_for(folder: Path, wish: dict[
     text = linesmith(*words, env={**os.environ, "LC_ALL": "C", "TERM": "xterm", **wish}).stdout
     assert ("\x1b[38;5;231;48;5;124m##70%r#\x1b[0m" in text) is coloured
     assert re.sub(r"\x1b\[[0-9;]*m", "", text) == EXPECTED
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (("--phase", "8"), "--phase needs a drawing; give --profile, or --format map"),
-        (("--section", "2"), "--section needs a profile; give --profile"),
-        (("--by-symbol",), "need a profile; give --profile"),
-        (("--expand", "--format", "svg"), "--expand cannot be combined with a map"),
-        (("--access", "--profile", "-"), "--access and --profile exclude each other"),
-    ],
-)
-def test_options_that_would_do_nothing_are_refused(folder: Path, arguments: tuple[str, ...], complaint: str) -> None:
-    done = layout(folder, "queue", *arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert complaint in done.stderr
 
 
 def test_suggest_draws_what_is_recommended_before_and_after(folder: Path, tmp_path: Path) -> None:

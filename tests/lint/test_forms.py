@@ -9,7 +9,6 @@ import re
 from functools import cache
 from importlib.metadata import distribution, version
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
@@ -42,8 +41,6 @@ WHOLE = report(
     accepted=(Accepted(violation(member="lock"), "frozen ABI", "linesmith.toml:12"),),
     remarks=("struct b is not in NEW",),
 )
-
-Json = dict[str, Any]
 
 
 @pytest.mark.parametrize("form", RENDERINGS)

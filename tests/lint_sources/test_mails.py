@@ -59,7 +59,6 @@ def tree(folder: Path, text: str = HEADER) -> Path:
 
 
 def judged(root: Path, *files: bytes) -> tuple[bytes | None, bytes | None]:
-    """The header before and after."""
     mails = [mail for number, text in enumerate(files) for mail in mails_of(f"{number}.patch", text)]
     found = patched(root, mails)
     return found.before["mm/cache.h"], found.after["mm/cache.h"]
@@ -68,7 +67,7 @@ def judged(root: Path, *files: bytes) -> tuple[bytes | None, bytes | None]:
 WHOLE = (STEPS[0].encode(), STEPS[3].encode())
 
 
-def test_a_cover_letter_changes_nothing_and_several_series_in_a_mailbox_follow_each_other(
+def test_a_cover_letter_changes_nothing_and_series_in_a_mailbox_follow_each_other(
     tmp_path: Path, made: Commits
 ) -> None:
     letters = series(made, "--cover-letter")
@@ -125,7 +124,6 @@ def as_text(patch: bytes) -> bytes:
 
 
 def forwarded(patch: bytes) -> bytes:
-    """A mail with another one in it."""
     mail = EmailMessage()
     mail.set_content("What do you think?\n")
     mail.add_attachment(message_from_bytes(patch, policy=default))
@@ -148,9 +146,7 @@ def forwarded(patch: bytes) -> bytes:
         lambda patch: b"From me@here Tue Nov 17 09:00:01 2026\n" + attached(patch),
     ],
 )
-def test_a_mail_is_the_patch_in_it_whatever_the_mail_did_to_it(
-    tmp_path: Path, made: Commits, sent: Callable[[bytes], bytes]
-) -> None:
+def test_a_mail_is_the_patch_in_it(tmp_path: Path, made: Commits, sent: Callable[[bytes], bytes]) -> None:
     patch = printed(made, "format-patch", "--stdout", "-1", "topic~2")
     assert judged(tree(tmp_path), sent(patch)) == (STEPS[0].encode(), STEPS[1].encode())
 
@@ -160,9 +156,7 @@ def test_what_git_attaches_is_read(tmp_path: Path, made: Commits, option: str) -
     assert judged(tree(tmp_path), series(made, option)) == WHOLE
 
 
-def test_several_attached_patches_are_a_series_and_a_mailbox_may_hold_mails_with_parts(
-    tmp_path: Path, made: Commits
-) -> None:
+def test_attached_patches_are_a_series_and_a_mailbox_may_hold_mails_with_parts(tmp_path: Path, made: Commits) -> None:
     parts = [mail.text for mail in mails_of("series", series(made))]
     assert [mail.name for mail in mails_of("mail", attached(*parts))] == ["mail[1]", "mail[2]", "mail[3]"]
     assert judged(tree(tmp_path), attached(*parts)) == WHOLE
@@ -227,9 +221,7 @@ def test_a_picture_of_which_the_patch_has_no_bytes_is_left_out(tmp_path: Path, m
 
 
 @pytest.mark.parametrize("numbers", [(1,), (0, 2), (0, 0), (2, 0, 1)])
-def test_parts_of_a_series_that_do_not_apply_are_refused(
-    tmp_path: Path, made: Commits, numbers: tuple[int, ...]
-) -> None:
+def test_parts_of_a_series_that_do_not_apply(tmp_path: Path, made: Commits, numbers: tuple[int, ...]) -> None:
     parts, root = [mail.text for mail in mails_of("series", series(made))], tree(tmp_path)
     step = "give all parts of the series" if len(numbers) > 1 else "name the tree it is for"
     with pytest.raises(PatchRefused, match=f"neither forwards nor backwards: .*; {step}"):

@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 import msgspec
@@ -18,8 +20,12 @@ from hypothesis import strategies as st
 from linesmith_command import LINESMITH, linesmith
 
 from linesmith.analyzer.base import files
+from linesmith.analyzer.base.errors import ElfError
 from linesmith.analyzer.layouts import store
+from linesmith.analyzer.layouts.collection import LayoutTable
+from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.layouts.dwarf import Reading, read_layouts
+from linesmith.analyzer.layouts.store import NO_STAMP, IndexedLayouts, built, encoded, read_saved
 
 SOURCE = "struct pair { int first; long second; } pair; struct pair *held;"
 
@@ -91,7 +97,7 @@ def test_a_build_id_too_long_for_a_file_name_is_shortened(cache: Path, tmp_path:
     assert only_index(cache).suffix == ".index"
 
 
-def test_an_index_of_a_changed_file_or_of_another_format_is_built_again(
+def test_an_index_of_another_file_or_format_is_built_again(
     cache: Path, elf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read_layouts(elf)
@@ -220,3 +226,105 @@ def test_index_says_whether_there_was_anything_to_do_and_other_commands_say_noth
     assert len(list(cache.iterdir())) == 1
     done = linesmith("lint", "--base", elf, "--head", compiled(tmp_path, SOURCE + ";", name="new"), cache=cache)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+# Layouts of a build that is not kept: an index in a file of its own
+
+SAVED = "struct s { int a; long b; struct { char c; }; } s; struct t { struct s s; } t;"
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("saved")
+    done = linesmith("index", compiled(folder, SAVED), "-o", folder / "base.index", cache=folder / "cache")
+    assert (done.returncode, done.stderr) == (0, "")
+    return folder / "base.index"
+
+
+def test_it_stands_for_the_build_and_does_not_say_where_that_lay(saved: Path, tmp_path: Path) -> None:
+    elf, cache_of = compiled(tmp_path, SAVED), tmp_path / "cache"
+    shown = [linesmith("layout", one, cache=cache_of).stdout for one in (elf, saved)]
+    assert shown[0] == shown[1]
+    assert str(saved.parent).encode() not in saved.read_bytes()
+    changed = compiled(tmp_path, SAVED.replace("long b;", "long b; long more;"))
+    done = linesmith("lint", "--base", saved, "--head", changed, cache=cache_of)
+    assert done.stdout.endswith("2 records, 2 changed, 0 watched\n")
+
+
+def test_what_cannot_be_done_is_refused(saved: Path, tmp_path: Path) -> None:
+    elf, cache_of = compiled(tmp_path, SAVED), tmp_path / "cache"
+    before = elf.read_bytes()
+    done = linesmith("access", saved, cache=cache_of)
+    assert (done.returncode, "is a saved index, which has layouts only" in done.stderr) == (2, True)
+    assert linesmith("index", elf, elf, "-o", tmp_path / "x.index", cache=cache_of).returncode == 2
+    assert not (tmp_path / "x.index").exists()
+    assert linesmith("index", elf, "-o", elf, cache=cache_of).returncode == 2
+    assert elf.read_bytes() == before
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(at=st.integers(0, 3000), byte=st.integers(0, 255), end=st.integers(0, 3000))
+def test_damage_is_refused_or_harmless(saved: Path, tmp_path: Path, at: int, byte: int, end: int) -> None:
+    content = bytearray(saved.read_bytes())
+    content[17 + at % (len(content) - 17)] = byte
+    damaged = tmp_path / "damaged.index"
+    damaged.write_bytes(content[: len(content) - end % 2 * (end % len(content))])
+    with suppress(ElfError):
+        assert set(read_saved(damaged)[1].names()) == {"s", "t"}
+
+
+def rewritten(saved: Path, target: Path, old: bytes, new: bytes) -> Path:
+    """The index with one thing said otherwise in its records, and checksums that agree with that."""
+    _, layouts = read_saved(saved)
+    parts = [bytes(layouts.body[start:end]) for start, end in pairwise((0, *layouts.head.ends))]
+    changed = [part.replace(old, new) for part in parts]
+    assert changed != parts
+    ends = tuple(accumulate(map(len, changed)))
+    forged = built(NO_STAMP, layouts.head.names, ends, layouts.head.digests, b"".join(changed))
+    head, _, _ = saved.read_bytes().partition(b"}\n")
+    target.write_bytes(b"".join((head, b"}\n", *encoded(forged))))
+    return target
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"natural_alignment":8', b'"natural_alignment":0'),
+        (b'"natural_alignment":8', b'"natural_alignment":7'),
+        (b'"offset":8', b'"offset":-8'),
+        (b'"size":8', b'"size":99999999999999999'),
+        (b'"id":0', b'"id":5'),
+    ],
+)
+def test_what_no_compiler_says_is_refused(saved: Path, tmp_path: Path, old: bytes, new: bytes) -> None:
+    done = linesmith("lint", rewritten(saved, tmp_path / "forged.index", old, new), cache=tmp_path / "cache")
+    assert (done.returncode, "is a damaged index: " in done.stderr) == (2, True)
+
+
+# What an index says of its records beside them: outlines of their members, and digests of their layouts
+
+OUTLINED = """
+struct leaf { long low, high; };
+struct middle { char first; struct leaf table[2][3]; struct { struct leaf inner; int flags : 3; }; };
+struct outer { struct middle one; union { struct leaf leaf; struct middle other; }; char tail[]; };
+struct outer outer;
+"""
+
+
+@pytest.fixture(scope="module")
+def layouts(tmp_path_factory: pytest.TempPathFactory) -> IndexedLayouts:
+    return read_layouts(compiled(tmp_path_factory.mktemp("outlines"), OUTLINED)).layouts
+
+
+def test_an_outline_has_the_places_of_all_members(layouts: IndexedLayouts) -> None:
+    for outline, layout in zip(layouts.outlines(), layouts, strict=True):
+        assert (outline.id, outline.size) == (layout.id, layout.size)
+        for part, member in zip(outline.members, layout.members, strict=True):
+            assert part.offset == member.offset
+            assert (part.dimensions, part.record) == (member.dimensions, member.record)
+
+
+@pytest.mark.parametrize("name", ["leaf", "middle", "outer"])
+def test_records_are_found_in_the_same_places_with_them_and_without(layouts: IndexedLayouts, name: str) -> None:
+    record = layouts.variants(name)[0].id
+    assert Containment(layouts).places(record) == Containment(LayoutTable(layouts)).places(record)

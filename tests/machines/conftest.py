@@ -41,7 +41,6 @@ def ssh(sshd: Sshd) -> Place:
 
 @pytest.fixture(scope="module", params=["here", pytest.param("qemu", marks=pytest.mark.real), "ssh"])
 def place(request: pytest.FixtureRequest) -> Place:
-    """Each of them in turn."""
     found = request.getfixturevalue(request.param)
     assert isinstance(found, Place)
     return found

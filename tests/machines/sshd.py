@@ -17,23 +17,10 @@ from pathlib import Path
 
 from linesmith.analyzer.model import Setting
 
-CONFIGURATION = """\
-Port {port}
-ListenAddress 127.0.0.1
-HostKey {folder}/host_key
-AuthorizedKeysFile {folder}/key.pub
-PidFile {folder}/pid
-SetEnv PATH={folder}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-UsePAM no
-StrictModes no
-PasswordAuthentication no
-"""
+SOURCES = Path(__file__).with_name("sources")
+CONFIGURATION = (SOURCES / "sshd_config").read_text()
 # A host is this one, whose boot-id never changes: over ssh it is what a file says.
-CAT = """\
-#!/bin/sh
-[ "$1" != /proc/sys/kernel/random/boot_id ] || exec /bin/cat {folder}/boot_id
-exec /bin/cat "$@"
-"""
+CAT = (SOURCES / "cat.sh").read_text()
 
 
 @dataclass(frozen=True)

@@ -14,5 +14,4 @@ PATCHED = HEADER.replace("\tstruct lock lock;\n", "").replace("name[60];\n", "na
 
 
 def small_kernel(root: Path) -> Path:
-    """The tree, written below ``root``."""
     return write_files(root, FILES)

@@ -17,21 +17,8 @@ from linesmith.patches.matrix.choice import CheckedChange, MatrixRequest
 from linesmith.patches.matrix.evidence import paragraphs
 from linesmith.patches.source.tree import Tree
 
-HEADER = """\
-#ifndef CACHE_H
-#define CACHE_H
-struct cache {
-\tvoid *root;
-\tlong lock;
-\tchar name[56];
-\tlong uses;
-};
-struct table {
-\tint count;
-\tstruct cache first;
-};
-#endif
-"""
+SOURCES = Path(__file__).with_name("sources")
+HEADER = (SOURCES / "cache.h").read_text()
 PATCHED = HEADER.replace("\tlong lock;\n", "").replace("name[56];\n", "name[56];\n\tlong lock;\n")
 SOUND = '#include "cache.h"\nlong uses(struct cache *cache)\n{\n\treturn cache->uses;\n}\n'
 ASSERTING = '#include "cache.h"\n_Static_assert(__builtin_offsetof(struct cache, lock) == sizeof(void *), "second");\n'

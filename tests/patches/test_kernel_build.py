@@ -10,7 +10,6 @@ import os
 from pathlib import Path
 
 import pytest
-from linesmith_command import linesmith
 from patch_cases import behind, candidate, finding, layout, write_files
 
 from linesmith.analyzer.base.errors import ToolMissing, TreeError
@@ -225,11 +224,3 @@ def test_a_foreign_architecture_takes_its_cross_compiler(tmp_path: Path, monkeyp
 def test_a_version_text_is_no_way_to_name_another_program(tmp_path: Path) -> None:
     tree = configured(tmp_path, 'CONFIG_CC_VERSION_TEXT="./evil --now"\n')
     assert toolchain(read_configuration(tree / ".config"), "x86").compiler == "gcc"
-
-
-def test_a_kernel_without_a_configuration_is_said_before_anything_is_read(vmlinux: Path, tmp_path: Path) -> None:
-    tree = write_files(tmp_path / "tree", {"Kbuild": "", "scripts/Makefile.build": ""})
-    (tmp_path / "report.txt").write_text("no profile\n")
-    done = linesmith("patch", vmlinux, tmp_path / "report.txt", "--tree", tree)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "has no .config; run make defconfig there, or name the build directory with --build" in done.stderr

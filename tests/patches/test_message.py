@@ -58,9 +58,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
         ),
     ],
 )
-def test_the_figures_are_of_the_whole_profile_with_their_interval(
-    line: Finding, runs: int, exact: bool, basis: str, of: str
-) -> None:
+def test_the_figures_are_of_the_whole_profile(line: Finding, runs: int, exact: bool, basis: str, of: str) -> None:
     assert saving(replace(replayed(12, runs=runs), whole=200), line, exact=exact) == (
         f"This saves 44% of the {of} (80% interval 30% to 48%): 88 of 200, estimated by replaying {basis}."
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""``linesmith patch`` as a user runs it, on the program of the demo in a repository of git."""
+"""``linesmith patch`` and ``diff --patch`` as a user runs them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from email import message_from_bytes
 from pathlib import Path
 
 import pytest
-from linesmith_command import linesmith
+from linesmith_command import command, linesmith
+from patch_cases import write_files
 
 from linesmith.analyzer.demo import program
 
@@ -157,3 +158,69 @@ def test_of_candidates_none_of_which_is_recommended_none_is_written(bench: Path,
     done = patch(bench, "--constraints", facts)
     assert (done.returncode, done.stderr) == (0, "")
     assert "moving members does not help" in done.stdout, done.stdout
+
+
+# What a patch makes of the records that it changes, as a program that checks patches
+
+SOURCES = Path(__file__).with_name("sources")
+HEADER = (SOURCES / "cache.h").read_text()
+GROWN = HEADER.replace("\tlong uses;\n", "\tlong uses;\n\tlong misses;\n")
+MOVED = HEADER.replace("\tlong root;\n", "").replace("\tlong uses;\n", "\tlong uses;\n\tlong root;\n")
+BROKEN = HEADER.replace("\tlong uses;\n", "\tlong uses;\n\tword_t misses;\n")
+
+
+def diff(folder: Path, after: str, before: str = HEADER) -> bytes:
+    """The patch from the header to ``after``, as git writes it."""
+    tree = write_files(folder, {"a/src/cache.h": before, "b/src/cache.h": after})
+    argv = ["git", "diff", "--no-index", "--no-prefix", "a/src/cache.h", "b/src/cache.h"]
+    return subprocess.run(argv, cwd=tree, capture_output=True, check=False, timeout=30).stdout
+
+
+def check(tree: Path, patch: bytes, *options: str) -> subprocess.CompletedProcess[bytes]:
+    return command("diff", "--patch", "-", "--tree", tree, *options, stdin=patch)
+
+
+@pytest.mark.parametrize("header", [HEADER, GROWN])
+def test_what_grows_is_told_whether_the_patch_is_applied_or_not(tmp_path: Path, header: str) -> None:
+    tree = write_files(tmp_path / "tree", {"src/cache.h": header})
+    done = check(tree, diff(tmp_path, GROWN))
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert done.stdout.decode() == (
+        "src/cache.h:1: WARNING: cache grows from 64 to 72 bytes, from 1 to 2 lines\n"
+        "src/cache.h:1: WARNING: holder grows with it from 64 to 72 bytes, from 1 to 2 lines\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        "struct cache {{\n\tlong uses;\n}}{};\n",
+        "struct{} cache {{\n\tlong uses;\n}};\n",
+        "typedef struct {{\n\tlong uses;\n}}{} cache;\n",
+    ],
+)
+def test_an_attribute_beside_the_braces_counts(tmp_path: Path, record: str) -> None:
+    before, after = record.format(""), record.format(" __attribute__((aligned(64)))")
+    tree = write_files(tmp_path / "tree", {"src/cache.h": before})
+    done = check(tree, diff(tmp_path, after, before))
+    assert done.stdout.decode() == "src/cache.h:1: WARNING: cache grows from 8 to 64 bytes\n"
+
+
+def test_only_records_that_grow_or_do_not_compile_are_complaints(tmp_path: Path) -> None:
+    tree = write_files(tmp_path / "tree", {"src/cache.h": HEADER})
+    done = check(tree, diff(tmp_path, MOVED))
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert done.stderr == b"linesmith: no record that the patch changes grows\n"
+    done = check(tree, diff(tmp_path, BROKEN))
+    assert done.returncode == 1
+    assert b"src/cache.h:1: ERROR: " in done.stdout
+    assert b"word_t" in done.stdout
+
+
+def test_json_has_the_sizes(tmp_path: Path) -> None:
+    tree = write_files(tmp_path / "tree", {"src/cache.h": HEADER})
+    document = json.loads(check(tree, diff(tmp_path, GROWN), "--format", "json").stdout)
+    (told,) = document["records"]
+    assert document["schema"] == 1
+    sizes = [(one["record"], one["before"]["size"], one["after"]["size"]) for one in told["records"]]
+    assert (told["place"], sizes) == ("src/cache.h:1", [("cache", 64, 72), ("holder", 64, 72)])

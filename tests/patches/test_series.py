@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A series as files: what git and patch make of them, and that the user's repository stays as it is."""
+"""A series as files, the diffs in them, and what git and patch make of both."""
 
 from __future__ import annotations
 
+import random
 import subprocess
+import tempfile
 from email import message_from_bytes
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from patch_cases import stamps, write_files
 
 from linesmith.analyzer.base.errors import TreeError
 from linesmith.analyzer.model import FileChange, PatchSeries, SeriesStep
-from linesmith.patches.series.mails import PatchFile, patch_files
+from linesmith.patches.series.mails import PatchFile, changed_lines, diffstat, patch_files, unified_diff
 
 HEADER = "struct cache {\n\tlong root;\n\tlong lock;\n\tlong uses;\n};\n"
 MOVED = "struct cache {\n\tlong root;\n\tlong uses;\n\tlong lock;\n};\n"
@@ -131,3 +135,55 @@ def test_the_configuration_of_a_user_changes_no_mail(tmp_path: Path) -> None:
         git(tree, "config", *setting.split())
     (first,), (second,) = plain, patch_files(PatchSeries((MOVE,)), tree)
     assert first.content.partition(b"Subject:")[2] == second.content.partition(b"Subject:")[2]
+
+
+# Diffs: the text, and that git and patch make the new file of the old one
+
+NUMBERS = [b"%d\n" % number for number in range(1, 13)]
+APPLIERS = (("git", "apply", "../p"), ("patch", "-p1", "--binary", "-s", "-i", "../p"))
+
+
+def test_one_moved_line_is_one_hunk_with_its_function() -> None:
+    old = b"struct s {\n" + b"".join(NUMBERS) + b"};\n"
+    new = b"struct s {\n" + b"".join([*NUMBERS[:4], *NUMBERS[5:8], NUMBERS[4], *NUMBERS[8:]]) + b"};\n"
+    assert unified_diff(old, new, "include/linux/s.h") == (
+        b"diff --git a/include/linux/s.h b/include/linux/s.h\n--- a/include/linux/s.h\n+++ b/include/linux/s.h\n"
+        b"@@ -3,10 +3,10 @@ struct s {\n 2\n 3\n 4\n-5\n 6\n 7\n 8\n+5\n 9\n 10\n 11\n"
+    )
+
+
+def test_the_statistics_are_those_of_git() -> None:
+    diff = unified_diff(b"a\n++ b\n-- c\n", b"++ b\n-- c\na\nd\n", "dir/s.h")
+    assert diffstat(diff) == " dir/s.h | 3 ++-\n 1 file changed, 2 insertions(+), 1 deletion(-)\n"
+
+
+def test_the_lines_that_differ_are_counted_from_nought() -> None:
+    old, new = b"a\nb\nc\nd\n", b"a\nB\nc\nx\nd\n"
+    assert list(changed_lines(old, new)) == [(range(1, 2), range(1, 2)), (range(3, 3), range(3, 4))]
+
+
+ANY = (b"a\n", b"b\n", b"\n", b"  c\r\n", b"int f(void)\n", b"-- x\n", b"++ y\n")
+LINES = st.lists(st.sampled_from(ANY), max_size=14)
+
+
+@settings(max_examples=12)
+@given(LINES, LINES, st.booleans(), st.randoms(use_true_random=False))
+def test_git_and_patch_make_the_new(start: list[bytes], extra: list[bytes], cut: bool, chance: random.Random) -> None:
+    lines = [*start, *extra[:3], b"last\n"]
+    changed = [line for line in lines if chance.random() > 0.2]
+    for line in extra[:3]:
+        changed.insert(chance.randrange(len(changed) + 1), line)
+    old, new = b"".join(lines)[: -1 if cut else None], b"".join(changed)
+    if new and old != new:
+        diff = unified_diff(old, new, "d/s.h")
+        assert [applied(argv, old, diff) for argv in APPLIERS] == [new, new]
+
+
+def applied(argv: tuple[str, ...], old: bytes, diff: bytes) -> bytes:
+    with tempfile.TemporaryDirectory() as made:
+        tree = Path(made) / "tree"
+        (tree / "d").mkdir(parents=True)
+        (tree / "d" / "s.h").write_bytes(old)
+        (Path(made) / "p").write_bytes(diff)
+        subprocess.run(argv, cwd=tree, check=True, capture_output=True, timeout=300)
+        return (tree / "d" / "s.h").read_bytes()

@@ -11,41 +11,11 @@ from pathlib import Path
 
 import pytest
 from linesmith_command import LINESMITH, linesmith
+from text_cases import files_in
 
 pytestmark = pytest.mark.xdist_group("prove")
 
-_PROGRAM = """\
-#include <stdio.h>
-#include "speed.h"
-int main(void) { printf("speed %d\\n", SPEED); }
-"""
-_PLAN = """\
-[judge]
-placebos = 0
-least_blocks = 2
-most_blocks = 2
-warm_up = 0
-
-[source]
-tree = "."
-command = "cc -g -o answer answer.c"
-products = ["answer"]
-
-[[benchmark]]
-name = "command"
-run = "{answer}"
-pattern = 'speed (?P<value>\\d+)'
-better = "higher"
-"""
-_PATCH = """\
-speed: be faster
-
---- a/speed.h
-+++ b/speed.h
-@@ -1 +1 @@
--#define SPEED 100
-+#define SPEED %s
-"""
+_PROGRAM, _PLAN, _PATCH = files_in(Path(__file__).with_name("project.txt")).values()
 
 
 def planned(folder: Path) -> Path:
@@ -172,9 +142,7 @@ def test_what_cannot_be_measured_is_told_before_anything_is_built(plan: Path, dr
         (("--scheduler", "tcp://127.0.0.1:1"), "--scheduler and --machines need --executor dask"),
     ],
 )
-def test_an_executor_that_cannot_be_used_leaves_the_run_to_be_begun(
-    plan: Path, words: tuple[str, ...], why: str
-) -> None:
+def test_an_executor_that_is_no_use_leaves_the_run_to_be_begun(plan: Path, words: tuple[str, ...], why: str) -> None:
     assert why in refusal(linesmith("tune", plan, *words))
     assert not plan.with_suffix(".run").exists()
 

@@ -16,17 +16,8 @@ from linesmith.plugins.recording.text import read_recording
 
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("bare guests")]
 
-INIT = b"""#!/bin/busybox sh
-/bin/busybox mkdir -p /dev
-/bin/busybox mount -t devtmpfs dev /dev
-/bin/start
-for cpu in 1 2; do
-  (for i in 1 2 3 4 5; do /bin/busybox sh -c 'exit 0'; done) &
-done
-wait
-/bin/stop
-/bin/busybox poweroff -f
-"""
+SOURCES = Path(__file__).with_name("sources")
+INIT = (SOURCES / "init.sh").read_bytes()
 EXACT = (
     *("-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off"),
     *("-rtc", "base=2020-01-01,clock=vm", "-seed", "1"),
@@ -82,7 +73,7 @@ def check_no_devices(addresses: Iterable[int]) -> None:
     assert not any(0xFFFFFFFFFF5FC000 <= address < 0xFFFFFFFFFF600000 for address in addresses)
 
 
-def test_cpus_with_a_thread_each_take_turns_and_user_data_goes_by_its_physical_address(
+def test_threads_take_turns_and_user_data_has_a_physical_address(
     tmp_path: Path, kernel_image: Path, initramfs: Path
 ) -> None:
     booted(kernel_image, initramfs, TURNS, [f"out={tmp_path / 'recording'}", "interleave=turns", "ring=both"])

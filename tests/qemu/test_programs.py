@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
@@ -19,37 +20,16 @@ from qemu.guest_programs import (
     recording_of,
     worst_pair,
 )
+from text_cases import text_rows
 
+from linesmith.plugins.machines.user import plugin_file
 from linesmith.plugins.recording.text import RecordingText
 
 pytestmark = pytest.mark.xdist_group("emulated programs")
 
 # Words: how many bytes lie between two counters that a thread each adds to, and what the program does of it all.
-TWO_COUNTERS = """
-static char counters[512] __attribute__((aligned(256)));
-static int apart;
-__attribute__((noinline)) void opens(void) { __asm__ volatile(""); }
-__attribute__((noinline)) void closes(void) { __asm__ volatile(""); }
-static void *add(volatile int *counter) {
-  pthread_barrier_wait(&both);
-  for (int i = 0; i < ROUNDS; i++) ++*counter;
-  return NULL;
-}
-static void *add_left(void *unused) { (void)unused; return add((volatile int *)counters); }
-static void *add_right(void *unused) { (void)unused; return add((volatile int *)(counters + 4 + apart)); }
-int main(int argc, char **argv) {
-  const char *how = argc > 2 ? argv[2] : "";
-  apart = atoi(argv[1]);
-  printf("%p %p", (void *)counters, (void *)(counters + 4 + apart));
-  fflush(stdout);
-  opens();
-  if (strcmp(how, "unmarked")) START;
-  together(add_left, add_right);
-  if (!strcmp(how, "dies")) _exit(3);
-  if (strcmp(how, "unmarked")) STOP;
-  closes();
-}
-"""
+SOURCES = Path(__file__).with_name("sources")
+TWO_COUNTERS = (SOURCES / "two_counters.c").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -120,20 +100,7 @@ def test_a_trace_appears_whole_beside_the_recording(program: Path, tmp_path: Pat
     assert recording.counts["dropped_trace"] == 0
 
 
-ONE_COUNTER = """
-static _Alignas(64) long counter;
-static void *add(void *unused) {
-  pthread_barrier_wait(&both);
-  for (int i = 0; i < ROUNDS; i++) __atomic_fetch_add(&counter, 1, __ATOMIC_SEQ_CST);
-  return unused;
-}
-int main(void) {
-  START;
-  together(add, add);
-  STOP;
-  printf("%p", (void *)&counter);
-}
-"""
+ONE_COUNTER = (SOURCES / "one_counter.c").read_text()
 
 
 def test_an_atomic_addition_is_one_access(tmp_path: Path) -> None:
@@ -150,18 +117,7 @@ def test_an_exchange_with_memory_is_atomic_without_a_prefix(tmp_path: Path) -> N
     assert {row.kind for row in accesses_at(recording, counter)} == {"A"}
 
 
-STRING = """
-static _Alignas(64) char page[4096];
-static void clear(unsigned long bytes) {
-  void *to = page;
-  __asm__ volatile("rep stosb" : "+D"(to), "+c"(bytes) : "a"(0) : "memory");
-}
-int main(void) {
-  START;
-  for (int i = 0; i < 100; i++) clear(sizeof page);
-  STOP;
-}
-"""
+STRING = (SOURCES / "string.c").read_text()
 
 
 def test_a_repeated_string_instruction_is_one_access_to_each_line(tmp_path: Path) -> None:
@@ -171,29 +127,7 @@ def test_a_repeated_string_instruction_is_one_access_to_each_line(tmp_path: Path
     assert recording.counts["instructions"] < 4000
 
 
-REGIONS = """
-static struct { _Alignas(64) int it; } before, within, after;
-#define WORKER(place)                                                    \\
-  static void *touch_##place(void *unused) {                             \\
-    pthread_barrier_wait(&both);                                         \\
-    for (int i = 0; i < ROUNDS; i++) ++*(volatile int *)&place.it;       \\
-    return unused;                                                       \\
-  }
-WORKER(before)
-WORKER(within)
-WORKER(after)
-int main(void) {
-  together(touch_before, touch_before);
-  START;
-  together(touch_within, touch_within);
-  STOP;
-  together(touch_after, touch_after);
-  START;
-  together(touch_within, touch_within);
-  STOP;
-  printf("%p %p %p", (void *)&before, (void *)&within, (void *)&after);
-}
-"""
+REGIONS = (SOURCES / "regions.c").read_text()
 
 
 def test_only_what_runs_in_a_region_is_counted_and_regions_add_up(tmp_path: Path) -> None:
@@ -204,15 +138,7 @@ def test_only_what_runs_in_a_region_is_counted_and_regions_add_up(tmp_path: Path
     assert line.stores == 400000
 
 
-FORKS = """
-int main(void) {
-  static volatile int work;
-  START;
-  if (fork() == 0) { for (int i = 0; i < ROUNDS; i++) work++; STOP; _exit(0); }
-  wait(NULL);
-  STOP;
-}
-"""
+FORKS = (SOURCES / "forks.c").read_text()
 
 
 def test_a_child_of_a_fork_does_not_write_the_recording_of_its_parent(tmp_path: Path) -> None:
@@ -231,28 +157,7 @@ def test_without_a_region_or_a_place_for_it_there_is_no_recording(tmp_path: Path
     assert done.stdout == "went on\n"
 
 
-CALLERS = """
-static _Alignas(64) volatile int counter;
-__attribute__((noinline)) void bump(void) { __atomic_fetch_add(&counter, 1, __ATOMIC_SEQ_CST); }
-__attribute__((noinline)) void seldom(void) { bump(); __asm__ volatile(""); }
-__attribute__((noinline)) void often(int depth) {
-  if (depth) often(depth - 1); else bump();
-  __asm__ volatile("");
-}
-__attribute__((noinline)) void by_pointer(void (*called)(int)) { called(2); __asm__ volatile(""); }
-static void *work(void *unused) {
-  pthread_barrier_wait(&both);
-  for (int i = 0; i < ROUNDS; i++) if (i % 4) by_pointer(often); else seldom();
-  return unused;
-}
-int main(void) {
-  printf("%p %p %p %p", (void *)bump, (void *)seldom, (void *)often, (void *)by_pointer);
-  fflush(stdout);
-  START;
-  together(work, work);
-  STOP;
-}
-"""
+CALLERS = (SOURCES / "callers.c").read_text()
 
 
 def test_whose_code_was_reached_by_calls_is_known_with_its_callers(tmp_path: Path) -> None:
@@ -271,3 +176,44 @@ def test_whose_code_was_reached_by_calls_is_known_with_its_callers(tmp_path: Pat
     assert seldom[0] == "seldom"
     assert many + few == ways.total() > 50
     assert 0.6 < many / (many + few) < 0.9
+
+
+# An option that is wrong keeps QEMU from starting, with one sentence that says what to write instead
+
+
+@pytest.fixture(scope="module")
+def refused(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("refused"), 'int main(void) { puts("ran"); }')
+
+
+@text_rows(Path(__file__).with_name("refused.txt"))
+def test_what_an_option_must_be_is_said(refused: Path, source: str, expected: list[str]) -> None:
+    done = emulated(refused, [source])
+    assert f"linesmith: {expected[0]}" in done.stderr
+    assert done.returncode != 0
+    assert "ran" not in done.stdout
+
+
+def test_where_the_recording_goes_must_be_said(refused: Path) -> None:
+    words = ["qemu-x86_64", "-plugin", str(plugin_file()), str(refused)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    assert "linesmith: the option out=FILE is missing: it names the recording to write" in done.stderr
+
+
+def test_a_guest_of_another_architecture_is_refused(refused: Path) -> None:
+    done = emulated(refused, qemu="qemu-arm")
+    assert "linesmith: guests of x86_64 and aarch64 can be followed, not of arm" in done.stderr
+
+
+def test_more_cpus_than_can_be_followed_are_refused(tmp_path: Path) -> None:
+    plugin = f"{plugin_file()},out={tmp_path / 'recording'}"
+    words = ["qemu-system-x86_64", "-M", "q35", "-smp", "65", "-display", "none", "-plugin", plugin]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    assert "linesmith: at most 64 virtual CPUs can be followed, not 65" in done.stderr
+
+
+def test_each_cpu_of_a_machine_needs_its_node(tmp_path: Path) -> None:
+    plugin = f"{plugin_file()},out={tmp_path / 'recording'},nodes=0:1"
+    words = ["qemu-system-x86_64", "-M", "q35", "-smp", "4", "-display", "none", "-plugin", plugin]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    assert "linesmith: nodes= must name the node of every virtual CPU" in done.stderr

@@ -1,49 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""From the text of a recording to a profile: what is added up, kept and left out, and how it is named."""
+"""From the text of a recording to a profile: what is added up, left out, and how variables are named."""
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
+from linesmith_command import LINESMITH
 
+from linesmith.analyzer.base.elf import ElfFile
 from linesmith.analyzer.base.errors import NotRecorded
+from linesmith.analyzer.base.text import cxx_name, with_cxx_names
 from linesmith.analyzer.model import Access, CallPath, Conflict, Order, Profile
 from linesmith.plugins.recording.profile import CodeName, to_profile
 from linesmith.plugins.recording.text import circumstances, read_recording
 
-TEXT = """\
-linesmith-recording 2
-set line_bytes 64
-set cpus 2
-set nodes 2
-set quantum 1000
-set mode system
-set target x86_64
-set ring kernel
-set cache_bytes 0
-set adjacent 0
-set interleave exact
-node 0 0
-node 1 1
-count accesses 60
-count dropped_pairs 3
-line ffffffff82000040 k 40 20 0
-access ffffffff82000040 0 8 ffffffff81000010 L 0 5 1 2 0 1 0 0 0 3
-access ffffffff82000040 0 8 ffffffff81000010 L 1 7 0 4 0 0 0 0 0 4
-access ffffffff82000040 8 4 ffffffff81000020 A 1 9 0 0 1 0 2 3 4 8
-pair ffffffff82000040 0 8 ffffffff81000010 L 8 4 ffffffff81000020 false 1 6 2
-line ffffffff82000080 k 1 1 0
-access ffffffff82000080 0 8 ffffffff81000010 S 0 1 0 0 0 0 1 0 0 0
-path 1 ffffffff81000012 ffffffff81000022 ffffffff81000032
-path 2 ffffffff81000042 ffffffff81000032
-path 3 ffffffff81000052
-caller ffffffff82000040 0 8 ffffffff81000010 L 0 1
-caller ffffffff82000040 0 8 ffffffff81000010 L 1 4
-caller ffffffff82000040 0 8 ffffffff81000010 L 2 2
-caller ffffffff82000040 8 4 ffffffff81000020 A 3 7
-end
-"""
+SOURCES = Path(__file__).with_name("sources")
+TEXT = (SOURCES / "recording.txt").read_text()
 
 
 def recorded(folder: Path, text: str) -> Profile:
@@ -141,7 +117,7 @@ def many_lines(lines: int) -> str:
     return TEXT[: TEXT.index("line f")] + "\n".join((*rows, "end\n"))
 
 
-def test_only_the_hottest_lines_are_kept_and_below_most_of_them_only_accesses_that_met(
+def test_only_the_hottest_lines_are_kept_and_below_most_what_met(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("linesmith.plugins.recording.profile.WHOLE_LINES", 2)
@@ -165,3 +141,106 @@ def test_shares_are_of_all_lines(tmp_path: Path) -> None:
     kept = recorded(tmp_path, many_lines(3))
     assert [line.share for line in kept.lines] == [3 / 6, 2 / 6, 1 / 6]
     assert kept.remarks == ()
+
+
+# Variables of recorded programs are named to the member by DWARF alone, those of threads too
+
+# What each program counts in; the first two threads use one half, the others the other.
+C = (SOURCES / "variables.c").read_text()
+IN_CPP = {
+    "_Alignas": "alignas",
+    "_Thread_local": "thread_local",
+    "struct slot { long hits, misses; };": """
+        namespace app { struct slot { long hits, misses; }; template <class T> struct two { T x, y; }; }
+        using namespace app;""",
+    "LINE static struct { int x, y; } unnamed;": "namespace { LINE app::two<int> unnamed; }",
+    "LINE struct slot slots[2];": "namespace app { LINE slot slots[2]; }",
+}
+EXPECTED = {
+    "C": {
+        ("unnamed", "global unnamed", "x"),
+        ("", "global filestatic[0]", "filestatic[0]"),
+        ("", "global in_function[0]", "in_function[0]"),
+        ("slot", "global slots[1]", "hits"),
+        ("pthread_mutex_t", "global lock", "__data.__lock"),
+        ("tail", "global tailed", "more[1]"),
+        ("slot", "global own; of a thread", "misses"),
+    },
+    "C++": {
+        ("app::two<int>", "global (anonymous namespace)::unnamed", "x"),
+        ("", "global filestatic[0]", "filestatic[0]"),
+        ("", "global in_function[0]", "in_function[0]"),
+        ("app::slot", "global app::slots[1]", "hits"),
+        ("pthread_mutex_t", "global lock", "__data.__lock"),
+        ("tail", "global tailed", "more[1]"),
+        ("app::slot", "global own; of a thread", "misses"),
+    },
+}
+
+
+@pytest.mark.parametrize("language", ["C", "C++"])
+def test_variables_are_named_to_the_member_without_drgn(language: str, tmp_path: Path) -> None:
+    source = C
+    for old, new in IN_CPP.items() if language == "C++" else ():
+        source = source.replace(old, new)
+    file, program, profile = (tmp_path / name for name in ("program.cc", "program", "profile"))
+    file.write_text(source)
+    kind = {"C": "c", "C++": "c++"}[language]
+    subprocess.run(["g++", "-x", kind, "-g", "-O1", "-pthread", "-o", program, file], check=True)
+    (tmp_path / "drgn.py").write_text("raise ImportError('not here')\n")
+    without = {**os.environ, "PYTHONPATH": str(tmp_path)}
+
+    def run(*words: str | Path) -> str:
+        return subprocess.run([LINESMITH, *words], env=without, check=True, capture_output=True, text=True).stdout
+
+    run("record", "--on", "qemu-user", "-o", profile, "--", program)
+    shown = run("hot", program, profile, "--format", "json")
+    found = {
+        (one["type"], one["origin"], member["path"])
+        for line in json.loads(shown)["lines"]
+        for one in line["objects"]
+        for member in line["members"]
+    }
+    assert found >= EXPECTED[language]
+
+
+def test_variables_get_the_names_that_the_source_gives_them(tmp_path: Path) -> None:
+    (tmp_path / "unit.cc").write_text(
+        "int plain; static int own; namespace app { int jobs; static int L3; namespace inner { int twelve_chars; } }\n"
+        "namespace { int hidden; }\n"
+        "struct pool { static int size; }; int pool::size;\n"
+        "int *all[] = {&own, &app::L3, &hidden};\n"
+    )
+    subprocess.run(["g++", "-c", "unit.cc"], cwd=tmp_path, check=True)
+    with ElfFile(tmp_path / "unit.o") as file:
+        names = {cxx_name(one.name) for one in file.symbols().split()[1] if one.size}
+    scoped = {"app::jobs", "app::L3", "app::inner::twelve_chars", "pool::size", "(anonymous namespace)::hidden"}
+    assert names == {"plain", "own", "all"} | scoped
+
+
+@pytest.mark.parametrize(
+    ("symbol", "name"),
+    [
+        ("_ZN3app5queueIlE4headE", "app::queue::head"),
+        ("_ZNK3app4Pool4takeEiNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE", "app::Pool::take"),
+        ("_ZN3app4PoolC1Ei.isra.0", "app::Pool::Pool"),
+        ("_ZN3app4RingIiLi3ELb1EED2Ev", "app::Ring::~Ring"),
+        ("_ZNK3app4PoolltERKS0_", "app::Pool::operator<"),
+        ("_ZZN3app3useEiENKUliE_clEi", "app::use::{lambda}::operator()"),
+        ("_ZZN3app4Pool4takeEiE4lock", "app::Pool::take::lock"),
+    ],
+)
+def test_a_function_has_the_name_that_people_know(symbol: str, name: str) -> None:
+    assert cxx_name(symbol) == name
+    assert with_cxx_names(f"held in {symbol}, main") == f"held in {name}, main"
+
+
+@pytest.mark.parametrize(
+    "symbol",
+    [
+        *("_ZTV4pool", "_ZN9", "_ZL", "_ZN12x", "_ZN3app", "_ZN3app1aI", "_ZN3appcvbEv", "_ZN0E", "_ZL0"),
+        *("_Z" + "Z" * 4000, "_ZL\N{ARABIC-INDIC DIGIT THREE}abc", "_ZN" + "9" * 5000),
+    ],
+)
+def test_what_is_no_name_of_cxx_is_left_as_it_is(symbol: str) -> None:
+    assert cxx_name(symbol) == symbol

@@ -13,8 +13,12 @@ from pathlib import Path
 
 import pytest
 from linesmith_command import LINESMITH, linesmith
+from perf_data import hand_made
+from perf_data.hardware import INTEL
+from perf_data.recording import write
 from record.programs import TWO_THREADS, compile_c, functions_of, profile_of, recording_of
 
+from linesmith.plugins.registry import read_profiles
 from linesmith.tuner.replay.replayer import trace_of
 
 USER = ("record", "--on", "qemu-user")
@@ -118,3 +122,80 @@ def wait_for(happens: Callable[[], int]) -> int:
     while not (answer := happens()) and time.monotonic() < end:
         time.sleep(0.02)
     return answer
+
+
+# A profile of perf where the PMU samples data addresses, one sentence elsewhere
+
+
+def test_perf_records_or_says_why_it_cannot(tmp_path: Path) -> None:
+    done = linesmith("record", "--on", "perf", "-o", tmp_path / "profile", "--", "true")
+    if done.returncode == 0:
+        assert "samples: " in done.stderr
+    else:
+        reason = r"(perf is not installed \(package linux-perf\)|the PMU samples no data addresses here \(.*\))"
+        remedy = "; record with --on qemu or --on qemu-user, which need no PMU\n"
+        assert re.fullmatch(f"linesmith: {reason}{remedy}", done.stderr)
+
+
+# What a perf on a machine with a PMU would do: it writes a recording where it is told to.
+_PERF = """#!/bin/sh
+[ "$4" = /dev/null ] || cp {recording} "$4"
+"""
+
+
+def test_what_perf_sampled_becomes_a_profile_of_our_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recording = tmp_path / "perf.data"
+    write(recording, hand_made.recording(INTEL)[0])
+    stand_in = tmp_path / "bin" / "perf"
+    stand_in.parent.mkdir()
+    stand_in.write_text(_PERF.format(recording=recording))
+    stand_in.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{stand_in.parent}:{os.environ['PATH']}")
+    kept = tmp_path / "profile"
+
+    done = linesmith("record", "--on", "perf", "-o", kept, "--", "true")
+
+    assert done.returncode == 0
+    assert "2 contended lines, " in done.stderr
+    assert "2000 samples: " in done.stderr
+    (given,), (found,) = read_profiles(recording), read_profiles(kept)
+    assert (found.lines, found.sampling) == (given.lines, given.sampling)
+
+
+# What cannot be recorded is refused in one sentence, before anything is booted
+
+
+def refusal(*arguments: str | Path) -> str:
+    """The one line that the command says when it refuses."""
+    done = linesmith("record", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+    return done.stderr
+
+
+DAMAGED = b"\x1f\x8b\x08".ljust(10, b"\0") + b"\xff" * 5
+CUT_OFF = b"".ljust(0x202, b"\0") + b"HdrS"
+# A file with the marks of a bzImage and nothing in it to boot.
+BZIMAGE = CUT_OFF.ljust(0x400, b"\0")
+NO_QEMU = "qemu-system-x86_64 is not installed or cannot be run; install the package qemu-system-x86\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"no kernel", "kernel is not a bootable kernel; give --kernel the bzImage"),
+        (DAMAGED, "cannot be read (Error -3 while decompressing data"),
+        (CUT_OFF, "qemu-system-x86_64 is not installed"),
+        (BZIMAGE, f"linesmith: {NO_QEMU}"),
+        (None, "/usr/bin/git is an ELF file without an entry for virtual machines; give --kernel the bzImage"),
+    ],
+    ids=["text", "damaged gzip", "cut off behind its mark", "no qemu", "program"],
+)
+def test_what_is_not_booted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None, message: str
+) -> None:
+    kernel = tmp_path / "kernel" if content is not None else Path("/usr/bin/git")
+    if content is not None:
+        kernel.write_bytes(content)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert message in refusal("--on", "qemu", "--kernel", kernel, "-o", tmp_path / "profile", "--", "true")

@@ -14,16 +14,7 @@ from documented import obeys
 from finished_run import CONFIRMED, RUN
 from measured import compared, comparison
 
-from linesmith.analyzer.model import (
-    Better,
-    Failure,
-    FailureKind,
-    Fidelity,
-    Metric,
-    Result,
-    Trial,
-    VerdictKind,
-)
+from linesmith.analyzer.model import Better, Failure, FailureKind, Fidelity, Metric, Result, Trial, VerdictKind
 from linesmith.analyzer.report.run import render_text
 from linesmith.analyzer.report.run_forms import evidence, render_json
 
@@ -190,10 +181,7 @@ FAR_OUT = replace(CONFIRMED[0], outliers=(512.0, 499.0))
         ({"confirmed": (WIDE,)}, "1 thread 87,200,000 ± 13.1% 90,350,000 ± 12.9% 0.00%"),
         ({"confirmed": ()}, "They are runs of the search itself; nothing was confirmed on fresh ones."),
         ({"confirmed": CONFIRMED[3:]}, "Simulated, baseline against this patch; these are counts"),
-        (
-            {"confirmed": CONFIRMED[3:], "samples": ()},
-            "Not measured: time on real hardware: nothing was timed there;",
-        ),
+        ({"confirmed": CONFIRMED[3:], "samples": ()}, "Not measured: time on real hardware: nothing was timed there;"),
         ({"confirmed": (FAR_OUT,)}, "Far-out runs are included: 2 (such as 512)."),
         (
             {"facts": (("machine", "QEMU, tcg"),)},

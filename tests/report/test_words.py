@@ -262,11 +262,7 @@ CELLS = "  0x10  guard      1,247  21.1%  "
             40,
             ["  memory    10 pages for 1,000 objects,", "            3.8 MiB for 100,000"],
         ),
-        (
-            "all of them, as they are counted by the rules",
-            40,
-            ["all of them, as they are counted by the", "  rules"],
-        ),
+        ("all of them, as they are counted by the rules", 40, ["all of them, as they are counted by the", "  rules"]),
     ],
 )
 def test_what_is_too_long_goes_on_below(text: str, columns: int, shown: list[str]) -> None:

@@ -43,7 +43,7 @@ def test_the_page_goes_from_what_lies_on_a_line_to_what_to_do(
     # What was not given was not checked.
     missing = browser.texts("[aria-labelledby=unchecked] li")
     assert [re.findall(r"--\w+", one) for one in missing] == [
-        *([], ["--trace"], ["--tree"], ["--configuration"], ["--slabinfo"]),
+        *([], ["--trace"], ["--tree"], ["--configuration"], ["--slabinfo"])
     ]
     # Where its files lie is not said.
     assert str(example[0].parent) not in profile_page.read_text()

@@ -20,35 +20,8 @@ from linesmith.patches.source.tree import Tree
 FILE = "include/linux/odd.h"
 HEADERS = 40
 MOST_REFUSED = 0.1
-ODDITIES = """\
-/**
- * struct odd - a record
- * @first: the first
- * @second: the second
- */
-struct odd {
-	int first;
-	long second, *third;	/* of one declaration */
-#ifdef CONFIG_SMP
-	char fourth;
-	short fifth;
-#endif
-	unsigned int low:3, high:5;
-	union {
-		int sixth;
-		long seventh;
-	};
-	char eighth[3];
-	long ninth;
-};
-struct even {
-	char a;
-	short b;
-	int c;
-	long d;
-	struct odd odd;
-};
-"""
+SOURCES = Path(__file__).with_name("sources")
+ODDITIES = (SOURCES / "oddities.h").read_text()
 
 
 @pytest.mark.parametrize("seed", [1, 2])

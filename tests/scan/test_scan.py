@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Whole scans of small programs: what is found, what is parsed again, and units that cannot be parsed."""
+"""Scans of small trees: which units are parsed, what is found, and units that cannot be parsed."""
 
 from __future__ import annotations
 
@@ -7,18 +7,15 @@ from pathlib import Path
 
 import pytest
 from patch_cases import stamps, write_files
-from scan.trees import program_tree
+from scan.trees import kernel_tree, program_tree, recorded
 
 from linesmith.analyzer.base.errors import ScanFailed
 from linesmith.analyzer.model import SourceScan
 from linesmith.patches.scan.scan import Watch, scanned
+from linesmith.patches.scan.units import database
 
-HEADER = """struct box {
-	int width;
-	int height;
-};
-static inline int area(const struct box *b) { return b->width * b->height; }
-"""
+SOURCES = Path(__file__).with_name("sources")
+HEADER = (SOURCES / "box.h").read_text()
 FILES = {
     "include/box.h": HEADER,
     "a.c": "#include <box.h>\nstruct box unit = { 1, 1 };\n",
@@ -120,20 +117,10 @@ def test_a_unit_with_errors_is_named_and_the_others_count(run: Run) -> None:
     assert "a.c:2" in [one.place for one in found.dependencies]
 
 
-DIES = """#!/bin/sh
-# Ends on a.c; of other units it says that there is nothing.
-while read -r line; do
-    case "$line" in
-        *'a.c"'*) kill -9 $$ ;;
-        *) echo '{"unit": "b.c", "includes": ["/dev/null"]}' ;;
-    esac
-done
-"""
+DIES = (SOURCES / "dies.sh").read_text()
 
 
-def test_a_unit_that_kills_the_program_costs_itself_only(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_unit_that_kills_the_parser_costs_itself(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = write_files(tmp_path, {"dies": DIES, "ends": "#!/bin/sh\nread -r line\n"})
     for name in ("dies", "ends"):
         (program / name).chmod(0o755)
@@ -143,3 +130,138 @@ def test_a_unit_that_kills_the_program_costs_itself_only(
     monkeypatch.setenv("LINESMITH_SOURCE_SCAN", str(program / "ends"))
     with pytest.raises(ScanFailed, match="none of the 2 units that use box can be parsed"):
         run.scan()
+
+
+# Compilations of a tree, what they include, and which are worth parsing
+
+
+def silent(_remark: str) -> None:
+    """Nobody is told."""
+
+
+def test_kbuild_says_what_was_compiled_and_what_that_included(tmp_path: Path) -> None:
+    """Units for assembly count, objects of assembly do not; records since 6.4 begin with another word."""
+    sources = {"mm/a.c": "", "include/a.h": "", "kernel/asm-offsets.c": "", "kernel/entry.S": ""}
+    tree, build = kernel_tree(tmp_path / "tree", sources), tmp_path / "build"
+    recorded(build, "mm/a.o", tree / "mm/a.c", "gcc -c a.c", f"{tree}/include/a.h include/generated/b.h")
+    recorded(build, "kernel/asm-offsets.s", tree / "kernel/asm-offsets.c", "gcc -S", word="savedcmd")
+    recorded(build, "kernel/entry.o", tree / "kernel/entry.S", "gcc -c")
+    units = {Path(unit.file).name: unit for unit in database(tree, build, silent).units}
+    assert units.keys() == {"a.c", "asm-offsets.c"}
+    assert units["a.c"].file == str(tree / "mm/a.c")
+    assert set(units["a.c"].includes or ()) == {str(tree / "include/a.h"), str(build / "include/generated/b.h")}
+    assert units["asm-offsets.c"].command == "gcc -S"
+
+
+def test_a_program_has_a_database(tmp_path: Path) -> None:
+    tree = program_tree(tmp_path, {"src/a.c": "", "src/b.c": ""})
+    assert [unit.file for unit in database(tree, None, silent).units] == [str(tree / "src/a.c"), str(tree / "src/b.c")]
+
+
+def test_a_build_of_other_sources_is_refused(tmp_path: Path) -> None:
+    built = kernel_tree(tmp_path / "built", {"mm/a.c": ""})
+    other = kernel_tree(tmp_path / "other", {"mm/a.c": ""})
+    recorded(built, "mm/a.o", built / "mm/a.c", "gcc -c")
+    with pytest.raises(ScanFailed, match=r"belong to other sources .* give --tree the sources that were built"):
+        database(other, built, silent)
+
+
+KERNEL = {"Kbuild": "", "scripts/Makefile.build": ""}
+
+
+@pytest.mark.parametrize(
+    ("files", "complaint"),
+    [
+        ({"a.c": ""}, r"has no compile_commands\.json; let cmake, meson or bear write it"),
+        (KERNEL, r"cannot find how .* is compiled: .* has no \.config"),
+        ({"compile_commands.json": "[{]"}, r"compile_commands\.json cannot be read"),
+    ],
+)
+def test_a_tree_that_does_not_say_how_it_is_compiled(tmp_path: Path, files: dict[str, str], complaint: str) -> None:
+    with pytest.raises(ScanFailed, match=complaint):
+        database(write_files(tmp_path, files), None, silent)
+
+
+# What a unit includes, from the text alone, and which units are worth parsing for a record
+
+BOXES = (SOURCES / "boxes.h").read_text()
+INLINE = "static inline int w(struct holder *h) { return h->other->width; }"
+
+
+def scan_box(tree: Path, files: dict[str, str], flags: str = "-I include", others: int = 0) -> SourceScan:
+    """What is found of ``struct box`` in the files and in others that only include the header."""
+    more = {f"other{number}.c": "#include <box.h>\nint x;\n" for number in range(others)}
+    (found,) = scanned(program_tree(tree, files | more, flags), None, ["box"], Watch(lambda _, __: None, silent))
+    return found
+
+
+@pytest.mark.usefixtures("parser")
+@pytest.mark.parametrize(
+    ("files", "flags"),
+    [
+        ({"src/a.c": '#include "box.h"\n', "src/box.h": BOXES, "include/box.h": ""}, "-I include"),
+        ({"a.c": "#ifndef A\n# include <box.h>\n#endif\n"}, "-I include"),
+        (
+            {
+                "a.c": "#include <x.h>\n",
+                "include/x.h": "#pragma once\n#include <y.h>\n",
+                "include/y.h": "#include <x.h>\n#include <box.h>\n",
+            },
+            "-I include",
+        ),
+        ({"a.c": ""}, "-I include -include include/box.h"),
+        ({"a.c": "#include <box.h>\n"}, "-Wp,-MMD,d -fplugin=evil -DA='\"b c\"' -I include -o x.o"),
+    ],
+    ids=["quotes look beside the file", "in a condition", "headers in a loop", "of the command line", "options of gcc"],
+)
+def test_a_unit_that_includes_the_record_is_parsed(tmp_path: Path, files: dict[str, str], flags: str) -> None:
+    (unit,) = (name for name in files if name.endswith(".c"))
+    use = "int f(struct box *b) { return b->width; }\n"
+    found = scan_box(tmp_path, {"include/box.h": f"#pragma once\n{BOXES}", **files, unit: files[unit] + use}, flags)
+    assert (found.units, {one.member for one in found.uses}) == (1, {"width"})
+
+
+@pytest.mark.usefixtures("parser")
+def test_units_count_that_can_come_to_the_record(tmp_path: Path) -> None:
+    texts = [
+        "void f(void *p) { struct box *b = p; }",
+        "void f(void *p) { box_t *b = p; }",
+        "int f(struct holder *h) { return h->other->width; }",
+        "int f(struct holder *h) { return h->inner.height; }",
+        "int f(struct holder *h) { return box_of(h)->width; }",
+        "int f(void) { return the_box.width; }",
+        "int f(struct holder *h) { return first_box(h)->width; }",
+        "int f(struct holder *h) { return wide(h->other); }",
+        "static struct holder h = { 1, { 2, 3 }, 0 };",
+        "static struct outer o[] = { { { 1, { 2, 3 } } } };",
+        "void g(struct outer *p) { *p = (struct outer) { { 1 } }; }",
+        "MAKE_BOX(mine);",
+    ]
+    units = {f"{number}.c": f"#include <box.h>\n{text}\n" for number, text in enumerate(texts)}
+    assert scan_box(tmp_path, {"include/box.h": BOXES, **units}, others=9).units == len(texts)
+
+
+@pytest.mark.usefixtures("parser")
+@pytest.mark.parametrize(
+    ("text", "units"),
+    [
+        ("#include <box.h>\nint box; int width;\n", 1),
+        ("#include <box.h>\n/* struct box */ int f(struct holder *h) { return h->a; }\n", 1),
+        ("#include <box.h>\nstruct rectangle { int width; };\nint f(struct rectangle *r) { return r->width; }\n", 1),
+        ("struct box; void f(struct box *b);\n", 1),
+    ],
+    ids=["a word alone", "a comment", "a member of another record", "without the declaration"],
+)
+def test_one_unit_is_parsed_for_a_header_that_no_unit_uses(tmp_path: Path, text: str, units: int) -> None:
+    found = scan_box(tmp_path, {"include/box.h": BOXES + INLINE, "a.c": text}, others=9)
+    assert (found.units, [one.function for one in found.uses]) == (units, ["w"])
+
+
+@pytest.mark.usefixtures("parser")
+def test_a_typedef_behind_an_unnamed_body_is_a_name(tmp_path: Path) -> None:
+    files = {"include/pair.h": "typedef struct { int a; int b; } pair_t;\n"}
+    files |= {"a.c": "#include <pair.h>\npair_t p = { 1, 2 };\n"} | {
+        f"{at}.c": "#include <pair.h>\n" for at in range(9)
+    }
+    (found,) = scanned(program_tree(tmp_path, files), None, ["pair_t"], Watch(lambda _, __: None, silent))
+    assert [one.place for one in found.dependencies] == ["a.c:2"]

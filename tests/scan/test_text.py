@@ -3,13 +3,22 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
+import signal
+import subprocess
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
+from linesmith_command import LINESMITH, linesmith
 from patch_cases import write_files
+from scan.trees import kernel_tree, program_tree, recorded
 from text_cases import text_rows
 
+from linesmith.analyzer.demo import program
 from linesmith.analyzer.model import Dependency, DependencyKind, MemberSource, RecordSource, SourceScan, SourceSpan
 from linesmith.patches.scan import cache as stamped
 from linesmith.patches.scan import text_scan
@@ -46,7 +55,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def read(cache: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:  # noqa: ARG001 - the cache must be there first
-    """The names of files that were read."""
     names: list[str] = []
 
     def watched(root: Path, file: str, most: int) -> bytes | None:
@@ -77,7 +85,7 @@ def test_a_second_look_reads_only_what_changed(tmp_path: Path, read: list[str]) 
     assert read == ["b.c"]
 
 
-def test_a_file_that_may_have_changed_during_the_search_is_read_again(
+def test_a_file_that_may_have_changed_is_read_again(
     tmp_path: Path, read: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tree = write_files(tmp_path / "tree", {"a.c": GIVEN})
@@ -155,9 +163,7 @@ def facts(one: Dependency) -> list[Fact]:
         (DependencyKind.USER_ABI, "", None, ("offset", "a b c d e", None)),
     ],
 )
-def test_a_dependency_that_binds_is_a_fact(
-    kind: DependencyKind, members: str, bytes_: int | None, expected: Fact
-) -> None:
+def test_what_binds_is_a_fact(kind: DependencyKind, members: str, bytes_: int | None, expected: Fact) -> None:
     assert facts(Dependency(kind, "rec", tuple(members), "x.c:1", bytes=bytes_)) == [expected]
 
 
@@ -174,3 +180,134 @@ def test_a_randomised_layout_is_a_fact_though_it_does_not_bind() -> None:
 def test_assertions_about_a_cacheline_group_are_left_to_the_rules_of_groups() -> None:
     members = ("__cacheline_group_begin__rx", "b")
     assert facts(Dependency(DependencyKind.ASSERTION, "rec", members, "x.c:1")) == []
+
+
+# ``linesmith layout --tree`` as a user sees it
+
+SOURCES = Path(__file__).with_name("sources")
+TEXT = (SOURCES / "box.c").read_text()
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A tree of one file; its object lies beside it."""
+    made = program_tree(tmp_path / "tree", {"box.c": TEXT})
+    subprocess.run(["gcc", "-g", "-c", "-o", tmp_path / "box.o", "box.c"], check=True, cwd=made)
+    return made
+
+
+def source_of(tree: Path, *options: str | Path) -> subprocess.CompletedProcess[str]:
+    """The layout of the record in the object beside the tree, with what the tree says."""
+    return linesmith("layout", tree.parent / "box.o", "box", *options)
+
+
+@pytest.mark.usefixtures("parser")
+def test_the_source_is_shown_behind_the_layout(tree: Path) -> None:
+    done = source_of(tree, "--tree", tree)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (
+        done.stdout.partition("\nsource of ")[2]
+        == """\
+box: 1 unit parsed
+  declared at box.c:1
+      line    uses  member
+         2       1  width
+         3       1  height  (declared with depth)
+         3       0  depth  (declared with height)
+  2 places where the order is relied upon
+    box.c:5: positional initialiser of width, height
+        struct box unit = { 1, 1 };
+    box.c:7: static assertion of height == 4
+        _Static_assert(__builtin_offsetof(struct box, height) == 4, "");
+"""
+    )
+    (source,) = json.loads(source_of(tree, "--tree", tree, "--format", "json").stdout)["sources"]
+    assert [(one["kind"], one["members"], one["binds"]) for one in source["dependencies"]] == [
+        ("positional initialiser", ["width", "height"], True),
+        ("static assertion", ["height"], True),
+    ]
+
+
+@pytest.mark.usefixtures("parser")
+def test_a_kernel_that_was_configured_but_never_built_shows_nothing(tree: Path, tmp_path: Path) -> None:
+    """Its own programs are all that is compiled; that none of them relies on the order says nothing."""
+    kernel = kernel_tree(tmp_path / "linux", {"include/box.h": TEXT, "scripts/kconfig/conf.c": "int main(void) {}"})
+    recorded(kernel, "scripts/kconfig/conf.o", kernel / "scripts/kconfig/conf.c", "gcc -c -o conf.o conf.c")
+    assert (
+        source_of(tree, "--tree", kernel).stdout.partition("\nsource of ")[2]
+        == """\
+box: the build at hand compiled no unit that uses it; only text was searched
+  build the tree once, or name its build with --build: then it is known what relies on the order
+"""
+    )
+
+
+@pytest.mark.usefixtures("parser")
+def test_a_tree_without_a_database_or_a_name_is_one_sentence(tree: Path, tmp_path: Path) -> None:
+    done = source_of(tree, "--build", tmp_path)
+    assert done.returncode == 2
+    assert "--build needs the sources of the build; give --tree as well" in done.stderr
+    (tree / "compile_commands.json").unlink()
+    done = source_of(tree, "--tree", tree)
+    assert done.returncode == 2
+    assert f"{tree} has no compile_commands.json; let cmake, meson or bear write it" in done.stderr
+
+
+def command_of(process: str) -> str:
+    return Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+
+
+def test_the_children_end_with_a_killed_scan(parser: Path, tree: Path, tmp_path: Path) -> None:
+    sleeper = tmp_path / "sleeps"
+    sleeper.write_text(f"#!/bin/sh\n# {parser.name}\nexec sleep 300\n")
+    sleeper.chmod(0o755)
+    process = subprocess.Popen(
+        [LINESMITH, "layout", tmp_path / "box.o", "box", "--tree", tree],
+        env={"LINESMITH_SOURCE_SCAN": str(sleeper), "PATH": "/usr/bin:/bin"},
+    )
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    while not any("sleep 300" in command_of(child) for child in children.read_text().split()):
+        time.sleep(0.05)
+    (child,) = children.read_text().split()
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    while Path(f"/proc/{child}").exists():
+        time.sleep(0.05)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sources of the demo with its program and a profile of it."""
+    directory = program.unpack(tmp_path_factory.mktemp("demo") / "sources")
+    program.build(directory, program.find_compiler())
+    return directory
+
+
+@pytest.mark.usefixtures("parser")
+def test_suggest_keeps_to_what_the_code_asserts(demo: Path, tmp_path: Path) -> None:
+    tree = Path(shutil.copytree(demo, tmp_path / "sources"))
+    source = next(path for path in sorted(tree.glob("*.c")) if "session_index.h" in path.read_text())
+    asserted = '\n_Static_assert(__builtin_offsetof(struct session_index, guard) == 16, "");\n'
+    source.write_text(source.read_text() + asserted)
+    entry = {"directory": str(tree), "file": source.name, "command": f"cc -c {source.name}"}
+    (tree / "compile_commands.json").write_text(json.dumps([entry]))
+    words = ("suggest", demo / "bench", demo / "bench.c2c", "--type", "session_index", "--format", "json")
+    free, bound = (json.loads(linesmith(*words, *more).stdout) for more in ((), ("--tree", tree)))
+    assert offsets_of_guard(free) - {16}
+    assert offsets_of_guard(bound) == {16}
+    told = "What the code relies on was looked for in 1 unit and in the text of the tree, and is kept to."
+    assert all(told in one["notes"] for one in bound["candidates"])
+
+
+def offsets_of_guard(document: dict[str, Any]) -> set[int]:
+    """Where the candidates put the member, in bytes."""
+    members = (member for one in document["candidates"] for member in one["after"]["members"])
+    return {member["offset"] for member in members if member["name"] == "guard"}
+
+
+def test_a_tree_that_is_set_for_all_commands_need_not_be_the_programs(demo: Path, tmp_path: Path) -> None:
+    words = "suggest", demo / "bench", demo / "bench.c2c"
+    done = linesmith(*words, env={**os.environ, "LINESMITH_TREE": str(tmp_path)})
+    assert done.returncode == 0
+    assert done.stderr.startswith(f"linesmith: not scanned for code that relies on the member order: {tmp_path} has")
+    assert linesmith(*words, "--tree", tmp_path).returncode == 2

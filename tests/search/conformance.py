@@ -39,12 +39,10 @@ def answer(ask: Ask, cost: Cost = separable, spread: float = 0.0, seed: int = 0)
 
 
 def broken(ask: Ask, kind: FailureKind = FailureKind.BUILD) -> Told:
-    """An answer without a cost."""
     return Told(ask.point, ask.rung, None, failure=Failure(kind, "it does not compile"))
 
 
 def run(search: Search, tell: Callable[[Ask], Told] = answer, slots: int = 1, most: int = 2000) -> list[Ask]:
-    """Ask and tell until the end."""
     asked: list[Ask] = []
     while asks := search.ask(slots):
         assert len(asks) <= slots
@@ -66,7 +64,6 @@ class Conformance:
     optimizer: Optimizer
 
     def small(self, trials: int = 10, rungs: int = 1, costly: int = 1) -> Search:
-        """A search of the small space."""
         return self.optimizer.search(SMALL, rungs, 1, trials, costly)
 
     @pytest.mark.parametrize(("rungs", "costly"), LADDERS)

@@ -62,7 +62,6 @@ class Table:
 
 
 def read_table(path: Path) -> Table:
-    """The table in the file at ``path``."""
     found = json.loads(path.read_text())
     dimensions = tuple(Dimension(one["name"], tuple(one["choices"])) for one in found["dimensions"])
     return Table(

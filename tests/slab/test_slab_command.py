@@ -11,19 +11,10 @@ import pytest
 from c_source import compiled
 from documented import obeys
 from linesmith_command import linesmith
+from said_tables import Case, cases
 
-SOURCE = """
-struct vma_lock { char lock[40]; } __attribute__((aligned(8)));
-struct vm_area_struct { char all[160]; } __attribute__((aligned(8)));
-struct address_space { long pages[4]; };
-struct inode { char mode[40]; struct address_space i_data; };
-struct ext4_inode_info { char first[100]; struct inode vfs_inode; };
-struct mm_struct { char all[100]; };
-struct private { char all[100]; };
-struct huge { char all[20000]; };
-struct { struct vma_lock a; struct vm_area_struct b; struct ext4_inode_info c; struct private d; struct huge e;
-         struct mm_struct f; } all;
-"""
+SOURCES = Path(__file__).with_name("sources")
+SOURCE = (SOURCES / "kernel.c").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -42,44 +33,13 @@ def test_two_types_are_told_apart_and_together(kernel: Path) -> None:
     assert _text(kernel, "vm_area_struct", "vma_lock", "--kernel", "6.13") == expected.read_text()
 
 
-ASSUMED = "assumed: no cache of that name is known, so no flags are assumed\n"
-COMPUTED = "computed from the cache's flags: as inode_init() creates it"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "shown"),
-    [
-        # a part lies where the objects around it do
-        ("address_space --kernel 6.1", [f"cache inode_cache, {COMPUTED}",
-            "place     inode.i_data, 40 bytes into each object",
-            "cache ext4_inode_cache, computed from the cache's flags: as init_inodecache() creates it",
-            "place     ext4_inode_info.vfs_inode.i_data, 144 bytes into each object"]),
-        ("private", ["cache kmalloc-128, assumed: no dedicated cache is known, so kmalloc() is assumed"]),
-        ("private", ["Linux 6.12 (assumed), 64 CPUs"]),  # there is no banner
-        ("private --hwcache-align --cache private_cache",
-            ["cache private_cache, computed as asked for: by the options given",
-            "100 bytes, aligned to 64, 128 apart"]),
-        ("huge --kmalloc", ["cache whole pages, computed as asked for: kmalloc()", "8 pages (order 3) with 1 object"]),
-        # a known cache that is named keeps its flags: inodes have a constructor
-        ("inode --cache inode_cache", [f"cache inode_cache, {COMPUTED}\n",
-            "72 bytes, aligned to 8, 80 apart; free pointer behind the object, at 72"]),
-        # a cache of another record gives its flags alone
-        ("private --cache inode_cache",
-            ["cache inode_cache, assumed: as inode_init() creates it for inode, but with the size of private\n",
-            "100 bytes, aligned to 8, 112 apart; free pointer behind the object, at 104"]),
-        ("private --cache nosuch", [f"cache nosuch, {ASSUMED}"]),
-        ("mm_struct", ["cache mm_struct, assumed: mm_cache_init() adds machine-dependent bytes"]),
-    ],
-)  # fmt: skip
-def test_what_is_said_of_a_cache(arguments: str, shown: list[str], kernel: Path) -> None:
-    text = _text(kernel, *arguments.split())
-    assert [one for one in shown if one not in text] == []
+@pytest.mark.parametrize("case", cases(Path(__file__).with_name("said.txt")), ids=str)
+def test_what_is_said_of_a_cache(case: Case, kernel: Path) -> None:
+    case.check(linesmith("slab", kernel, *" ".join(case.all("$")).split()))
 
 
 @pytest.mark.parametrize(("release", "stride"), [("6.18", 120), ("7.2", 112)])
-def test_inodes_of_ext4_have_room_for_the_free_pointer_in_later_releases(
-    tmp_path: Path, release: str, stride: int
-) -> None:
+def test_later_inodes_of_ext4_have_room_for_the_free_pointer(tmp_path: Path, release: str, stride: int) -> None:
     kernel = compiled(tmp_path, "struct ext4_inode_info { long all[14]; } one;")
     assert f"112 bytes, aligned to 8, {stride} apart" in _text(kernel, "ext4_inode_info", "--kernel", release)
 
@@ -161,21 +121,6 @@ def test_the_document_obeys_its_schema(kernel: Path) -> None:
     assert [len(one["places"]) for one in document["types"]] == [1, 1, 2]
     assert document["types"][0]["places"][0]["pages_per_1000"] == 40
     assert document["cautions"] == []  # a part of a kernel is not taken for a program
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (("no_such",), "no type 'no_such' in the debug"),
-        (("private", "--kernel", "new"), "--kernel new is not a release; write it like 6.12"),
-        (("private", "--cpus", "0"), "0 is not in the range"),
-        (("private", "--kmalloc", "--cache", "private_cache"), "--kmalloc uses the general caches; give it without"),
-    ],
-)
-def test_refusals(kernel: Path, arguments: tuple[str, ...], sentence: str) -> None:
-    run = linesmith("slab", kernel, *arguments)
-    assert run.returncode == 2
-    assert sentence in run.stderr
 
 
 @pytest.mark.parametrize(

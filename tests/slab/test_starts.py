@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from math import exp
+from pathlib import Path
 
 import pytest
 from c_source import compiled
@@ -16,15 +17,8 @@ from linesmith.analyzer.slab.allocation import Kernel
 from linesmith.analyzer.slab.starts import PlacedStart, SlabStarts, machines_with
 
 PAGE = 0xFFFF_8880_0001_0000
-SOURCE = """
-struct dentry { long all[24]; };
-struct vm_area_struct { long all[19]; };
-struct address_space { long all[4]; };
-struct inode { long before[10]; struct address_space i_data; long behind[8]; };
-struct task_struct { char all[8000]; };
-struct odd { char all[65]; } odd;
-struct { struct dentry a; struct vm_area_struct b; struct inode c; struct task_struct d; } all;
-"""
+SOURCES = Path(__file__).with_name("sources")
+SOURCE = (SOURCES / "starts.c").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +45,7 @@ def _at(layouts: Layouts, name: str, line: int | None, starts: SlabStarts | None
         ("odd", SlabGeometry(65, 8, 72, 0, 56), PAGE + 64, {-64: 0.5, 8: 0.5}),
     ],
 )
-def test_starts_of_a_measured_cache(
+def test_starts_in_a_cache(
     name: str, geometry: SlabGeometry, line: int, expected: dict[int, float], layouts: Layouts
 ) -> None:
     measured = SlabCache(name, geometry, SlabBasis.MEASURED)

@@ -23,7 +23,6 @@ def executable() -> Path:
 
 @pytest.fixture
 def scanned(executable: Path, tmp_path: Path) -> Scanned:
-    """Scan a source text for records."""
 
     def scan_text(text: str, *records: str, flags: tuple[str, ...] = ()) -> Unit:
         source = tmp_path / "case.c"

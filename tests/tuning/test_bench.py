@@ -10,7 +10,7 @@ import pytest
 from tuning.project import APART, BRIEF, PLAN, QUEUE_C, SYNTAX_ERROR, TOGETHER, at_work, benched, project, silent
 
 from linesmith.analyzer.base.errors import BaselineFailed, JournalError, PlanError
-from linesmith.analyzer.model import Budget, FailureKind, Result, Variant, VerdictKind
+from linesmith.analyzer.model import Budget, Result, Variant, VerdictKind
 from linesmith.tuner.run.bench import bench
 from linesmith.tuner.run.laboratory import RunProgress
 from linesmith.tuner.run.plan_file import plan_in
@@ -40,14 +40,6 @@ def test_verdicts_are_those_of_the_layouts(result: Result) -> None:
     assert result.best == "apart"
 
 
-def test_a_patch_that_does_not_compile_is_a_result(result: Result) -> None:
-    (trial,) = (one for one in result.trials if one.variant == "broken")
-    assert trial.failure is not None
-    assert trial.failure.kind is FailureKind.BUILD
-    assert "queue.h:4" in trial.failure.reason
-    assert trial.cost is None
-
-
 def test_the_baseline_is_in_every_block_twice(result: Result) -> None:
     blocks = {sample.block for sample in result.samples}
     assert blocks
@@ -66,16 +58,6 @@ def test_a_placebo_shows_what_equal_layouts_differ_by(result: Result) -> None:
 def test_patches_that_were_given_are_benchmarked_and_not_confirmed(heard: list[str]) -> None:
     assert "benchmarking apart, block 1" in heard
     assert not [doing for doing in heard if doing.startswith("confirming")]
-
-
-def test_the_run_directory_has_the_patches(folder: Path, result: Result) -> None:
-    assert dict(result.patches)["apart"] == "patches/apart.patch"
-    assert (folder / "run" / "patches" / "apart.patch").read_text() == APART
-
-
-def test_a_finished_run_is_read_again_without_any_work(folder: Path, result: Result) -> None:
-    again = benched(folder / "run", folder, variants())
-    assert (again.samples, again.trials) == (result.samples, result.trials)
 
 
 @pytest.mark.usefixtures("result")
@@ -163,9 +145,7 @@ guard = true
         ("apart", PLAN.replace('"estimate", "benchmark"', '"estimate"'), "the plan measures nothing"),
     ],
 )
-def test_what_cannot_be_carried_out_is_told_before_anything_is_built(
-    tmp_path: Path, name: str, text: str, why: str
-) -> None:
+def test_what_cannot_be_done_is_told_before_a_build(tmp_path: Path, name: str, text: str, why: str) -> None:
     with pytest.raises(PlanError, match=why):
         benched(tmp_path / "run", project(tmp_path), [Variant(name, (APART,))], text)
     assert not list((tmp_path / "run" / "artifacts").glob("*"))

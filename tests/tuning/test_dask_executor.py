@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Workers behind a real scheduler of Dask distributed, each a process of its own as on machines of a lab."""
+"""Workers: processes of this machine, and those behind a real scheduler of Dask distributed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -17,17 +16,22 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tuning.jobs import die_once, double, leave_children, living_in, refuse, span, wait_once, wait_until
-from tuning.killing import samples_of, trials_of
-from tuning.project import APART, PLAN, TOGETHER, benched, project, silent
+from tuning.jobs import (
+    die,
+    die_once,
+    double,
+    leave_children,
+    living_in,
+    refuse,
+    span,
+    unsendable,
+    wait_once,
+    wait_until,
+)
 
-from linesmith.analyzer.base.errors import ExecutorFailed
-from linesmith.analyzer.model import Variant
+from linesmith.analyzer.base.errors import ExecutorFailed, WorkerLost
 from linesmith.plugins.api import Pool
 from linesmith.plugins.registry import executor
-from linesmith.tuner.run.bench import bench
-from linesmith.tuner.run.plan_file import plan_in
-from linesmith.tuner.run.run_directory import RunDirectory
 
 pytestmark = pytest.mark.xdist_group("dask")
 
@@ -145,45 +149,6 @@ def test_the_task_of_a_machine_that_is_killed_runs_on_another(lab: Lab, tmp_path
         assert task.result(timeout=300) == "again"
 
 
-def plan_that_stops(folder: Path) -> str:
-    """The plan, with a benchmark that waits once, at its sixth run, in the middle of a block."""
-    script = folder / "stop.sh"
-    script.write_text(
-        f"cd {folder}; mkdir -p seen; touch seen/$$\n"
-        '[ "$(ls seen | wc -l)" -eq 6 ] && mkdir stopped 2>/dev/null && sleep 600\n'
-        'exec "$1" cost\n'
-    )
-    return PLAN.replace('"{queue} cost"', f'"sh {script} {{queue}}"')
-
-
-def kill_in_mid_block(lab: Lab, folder: Path, run: Path) -> None:
-    """When the benchmark waits, kill the machine that works on it."""
-    wait_until((folder / "stopped").exists)
-    for number in range(2, len(lab.workers)):
-        busy = ("pgrep", "-f", f"keeper.py {run}/workers/machine-{number}$")
-        if subprocess.run(busy, stdout=subprocess.DEVNULL, check=False).returncode == 0:
-            lab.workers[number].send_signal(signal.SIGKILL)
-            return
-
-
-@pytest.mark.study
-def test_a_machine_that_is_killed_in_mid_trial_costs_no_trial(lab: Lab, tmp_path: Path) -> None:
-    folder = project(tmp_path)
-    plan = plan_that_stops(folder)
-    variants = [Variant("apart", (APART,)), Variant("together", (TOGETHER,))]
-    lab.start("bench:fast=1")
-    with RunDirectory.create(tmp_path / "run", plan, folder) as run, opened(lab, run.workers) as pool:
-        killer = threading.Thread(target=kill_in_mid_block, args=(lab, folder, run.path))
-        killer.start()
-        found = bench(plan_in(plan, folder), variants, run, pool, silent)
-        killer.join()
-    assert any(process.poll() == -signal.SIGKILL for process in lab.workers)
-    assert len(list((run.path / "logs").glob("block-*.2"))) == 1
-    undisturbed = benched(tmp_path / "undisturbed", folder, variants)
-    assert trials_of(found) == trials_of(undisturbed)
-    assert samples_of(found) == samples_of(undisturbed)
-
-
 @pytest.mark.parametrize(
     ("given", "why"),
     [
@@ -198,4 +163,83 @@ def test_what_cannot_be_reached_is_told(
     monkeypatch.setattr("linesmith.plugins.executors.dask._CONNECT_SECONDS", 2)
     settings = {name: value.replace("ours", lab.address) for name, value in given.items()}
     with pytest.raises(ExecutorFailed, match=why), executor("dask").open(settings, tmp_path):
+        pass
+
+
+# Workers of this machine, killed where that is the question
+
+# Two shells and two sleeping programs.
+_FAMILY = 4
+_OWNER = """
+import sys, time
+from functools import partial
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from linesmith.plugins.registry import executor
+from tuning.jobs import leave_children
+with executor("local").open({"workers": 1}, Path(sys.argv[1])) as pool:
+    pool.submit(leave_children, "build").result()
+"""
+
+
+def locally(workers: int, folder: Path) -> AbstractContextManager[Pool]:
+    return executor("local").open({"workers": workers}, folder)
+
+
+def test_answers_and_errors_come_back_from_warm_folders(tmp_path: Path) -> None:
+    with locally(2, tmp_path) as pool:
+        assert pool.slots == 2
+        assert [pool.submit(partial(double, number), "build").result() for number in range(5)] == [0, 2, 4, 6, 8]
+        with pytest.raises(ValueError, match=r"not in [01]"):
+            pool.submit(refuse, "build").result()
+        with pytest.raises(ExecutorFailed, match="answer cannot be sent"):
+            pool.submit(unsendable, "build").result()
+        with pytest.raises(ExecutorFailed, match="cannot be sent to a worker"):
+            pool.submit(lambda warm: warm, "build").result()
+        assert pool.submit(partial(double, 4), "build").result() == 8
+
+
+def test_the_task_of_a_killed_worker_runs_again_unless_it_kills_every_worker(tmp_path: Path) -> None:
+    with locally(1, tmp_path) as pool:
+        assert pool.submit(partial(die_once, tmp_path / "mark"), "build").result() == "again"
+        with pytest.raises(WorkerLost, match="3 workers were lost"):
+            pool.submit(die, "build").result()
+        assert pool.submit(partial(double, 4), "build").result() == 8
+
+
+def test_nothing_else_runs_while_one_benchmarks(tmp_path: Path) -> None:
+    with locally(3, tmp_path) as pool:
+        needs = ("build", "build", "bench", "build", "bench", "bench")
+        futures = [(kind, pool.submit(partial(span, 0.1), kind)) for kind in needs]
+        spans = [(kind, *future.result()) for kind, future in futures]
+    for number, (kind, begin, end) in enumerate(spans):
+        others = [one for place, one in enumerate(spans) if place != number]
+        if kind == "bench":
+            assert all(other_end <= begin or other_begin >= end for _, other_begin, other_end in others)
+
+
+def test_the_end_kills_what_tasks_began_and_their_children(tmp_path: Path) -> None:
+    with locally(1, tmp_path) as pool:
+        running = pool.submit(leave_children, "build")
+        waiting = pool.submit(partial(double, 4), "build")
+        wait_until(lambda: living_in(tmp_path / "0") == _FAMILY)
+    assert living_in(tmp_path / "0") == 0
+    assert isinstance(running.exception(), ExecutorFailed)
+    assert waiting.cancelled()
+
+
+def test_an_owner_that_is_killed_leaves_nobody_behind(tmp_path: Path) -> None:
+    tests = Path(__file__).resolve().parents[1]
+    owner = subprocess.Popen((sys.executable, "-c", _OWNER, tmp_path, tests))
+    wait_until(lambda: living_in(tmp_path / "0") == _FAMILY)
+    os.kill(owner.pid, signal.SIGKILL)
+    owner.wait()
+    with locally(1, tmp_path) as pool:
+        # The warm folder is lent again only when the last of the old worker's processes is dead.
+        assert pool.submit(partial(double, 4), "build").result() == 8
+        assert living_in(tmp_path / "0") == 0
+
+
+def test_a_number_of_workers_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ExecutorFailed, match="is not a number from 1 to 256"), locally(0, tmp_path):
         pass

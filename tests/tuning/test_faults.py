@@ -9,14 +9,10 @@ from pathlib import Path
 
 import pytest
 from tuning.killing import samples_of
-from tuning.project import APART, BRIEF, QUEUE_C, benched, in_processes, project, silent
+from tuning.project import APART, BRIEF, QUEUE_C, benched, in_processes, project
 
 from linesmith.analyzer.base.errors import DiskFull, GuestHung, GuestNotBooted, GuestOutOfMemory, GuestPanicked
 from linesmith.analyzer.model import FailureKind, Result, Variant
-from linesmith.plugins.registry import executor
-from linesmith.tuner.run.bench import bench
-from linesmith.tuner.run.plan_file import plan_in
-from linesmith.tuner.run.run_directory import RunDirectory
 from linesmith.tuner.run.simulated import failure_of
 
 _BUILD_SH = "cc -g -O1 -pthread -o queue queue.c\n"
@@ -32,7 +28,6 @@ _KILLS_ITS_WORKER = (
 
 
 def changed(file: str, before: str, after: str) -> str:
-    """A patch of one file."""
     lines = before.splitlines(keepends=True), after.splitlines(keepends=True)
     return "".join(unified_diff(*lines, f"a/{file}", f"b/{file}"))
 
@@ -102,7 +97,7 @@ def test_the_log_of_a_failure_is_where_it_says(folder: Path, result: Result) -> 
         assert (folder / "run" / failure.log / "log").read_text().splitlines()[-1].find(" failed: ") > 0
 
 
-def test_only_accidents_of_the_machine_are_tried_again_by_the_next_process(
+def test_only_accidents_are_tried_again_by_the_next_process(
     folder: Path, variants: list[Variant], result: Result
 ) -> None:
     again = benched(folder / "run", folder, variants, _TEXT, workers=in_processes)
@@ -153,37 +148,3 @@ def test_a_full_disk_ends_the_run_and_costs_no_trial(tmp_path: Path) -> None:
 def test_the_kind_of_a_failure_follows_from_the_error(error: Exception, kind: FailureKind | None) -> None:
     found = failure_of(error, "logs/1")
     assert (found and found.kind) == kind
-
-
-@pytest.mark.study
-@pytest.mark.real
-def test_a_kernel_that_panics_is_a_result(tmp_path: Path, kernel_image: Path) -> None:
-    """The baseline's kernel runs the benchmark; the variant's dies of it."""
-    folder = tmp_path / "project"
-    (folder / "tree").mkdir(parents=True)
-    (folder / "tree" / "crash").write_text("m\n")
-    text = f"""
-[source]
-tree = "tree"
-command = "cp {kernel_image} kernel"
-products = ["kernel", "crash"]
-[machine]
-name = "qemu"
-cpus = 2
-memory = "256M"
-accelerator = "tcg"
-[[benchmark]]
-name = "command"
-run = "sh -c 'cat {{crash}} >/proc/sysrq-trigger; echo 5'"
-[judge]
-least_blocks = 2
-most_blocks = 2
-warm_up = 0
-placebos = 0
-"""
-    panics = Variant("panics", (changed("crash", "m\n", "c\n"),))
-    with RunDirectory.create(tmp_path / "run", text, folder) as run, executor("local").open({}, run.workers) as pool:
-        (trial,) = bench(plan_in(text, folder), [panics], run, pool, silent).trials
-    assert trial.failure is not None
-    assert trial.failure.kind is FailureKind.PANIC
-    assert "sysrq triggered crash" in trial.failure.reason

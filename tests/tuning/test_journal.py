@@ -1,16 +1,31 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a journal keeps, what it refuses, and how run directories are told apart and locked."""
+"""What a journal keeps and refuses, how run directories are locked, and how runs take turns or are killed."""
 
 from __future__ import annotations
 
+import shutil
+import signal
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from random import Random
+from threading import Event
 
 import pytest
+from tuning.jobs import wait_until
+from tuning.killing import kill_at_random, left_over, started
+from tuning.project import APART, BRIEF, SHORT, at_work, project, tuned
 
 from linesmith.analyzer.base.errors import DiskFull, JournalError
+from linesmith.analyzer.model import Result, Site, Variant
+from linesmith.tuner.run.bench import bench
+from linesmith.tuner.run.block import benchmarking_on, measured_machine, turn
+from linesmith.tuner.run.laboratory import RunProgress
+from linesmith.tuner.run.plan_file import plan_in
 from linesmith.tuner.run.result import read_result
 from linesmith.tuner.run.run_directory import RunDirectory
 
@@ -123,11 +138,7 @@ def change(path: Path, statement: str = "PRAGMA user_version = 99") -> None:
 
 @pytest.mark.parametrize(
     ("spoil", "why"),
-    [
-        (damage, "restore it from a copy"),
-        (replace_by_another, "not a journal of linesmith"),
-        (change, "version 99"),
-    ],
+    [(damage, "restore it from a copy"), (replace_by_another, "not a journal of linesmith"), (change, "version 99")],
 )
 def test_what_is_no_journal_of_ours_is_told(run: RunDirectory, spoil: Callable[[Path], None], why: str) -> None:
     run.close()
@@ -142,3 +153,96 @@ def test_seconds_count_what_all_processes_spent(run: RunDirectory) -> None:
     assert run.journal.seconds == pytest.approx(60.0, abs=5.0)
     found = read_result(run.path)
     assert (found.finished, found.seconds >= 60.0) == (False, True)
+
+
+# Runs that benchmark on one machine take turns, and who waits says so
+
+_SECONDS = 300
+_LAB = Site("ssh", settings=(("host", "lab"),))
+_HOLDER = """
+import sys
+from pathlib import Path
+from linesmith.analyzer.model import Site
+from linesmith.tuner.run.block import turn
+with turn(Site("ssh", settings=(("host", "lab"),)), Path("killed.run"), print):
+    print("begun", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINESMITH_CACHE_DIR", str(tmp_path / "cache"))
+
+
+def test_runs_on_two_machines_or_without_a_place_for_locks_do_not_wait(tmp_path: Path) -> None:
+    """Guests and programs are measured on this host, and what is behind ssh elsewhere."""
+    assert measured_machine(Site("qemu")) == measured_machine(Site("here"))
+    with turn(_LAB, Path("first.run"), print), turn(Site("here"), Path("second.run"), print):
+        assert [benchmarking_on(site) for site in (_LAB, Site("qemu"))] == ["first.run", "second.run"]
+    assert benchmarking_on(_LAB) == ""
+    shutil.rmtree(tmp_path / "cache")
+    (tmp_path / "cache").write_text("a file")
+    told: list[str] = []
+    with turn(_LAB, Path("first.run"), told.append):
+        assert told[0].startswith("cannot lock lab: another run may benchmark at the same time (")
+
+
+def test_a_run_that_was_killed_holds_no_machine() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", _HOLDER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "begun\n"
+        assert benchmarking_on(_LAB) == "killed.run"
+        holder.kill()
+    with turn(_LAB, Path("next.run"), print):
+        assert benchmarking_on(_LAB) == "next.run"
+
+
+def test_the_second_run_waits_for_the_first_and_says_so(tmp_path: Path) -> None:
+    folder, waits, told = project(tmp_path), Event(), list[str]()
+
+    def hear(progress: RunProgress) -> None:
+        if "which benchmarks" in progress.doing:
+            told.append(progress.doing)
+            waits.set()
+
+    def run() -> Result:
+        with at_work(tmp_path / "run", folder) as (opened, pool):
+            return bench(plan, [Variant("apart", (APART,))], opened, pool, hear)
+
+    plan = plan_in(BRIEF, folder)
+    with ThreadPoolExecutor() as threads:
+        with turn(plan.site, tmp_path / "other.run", print):
+            running = threads.submit(run)
+            assert waits.wait(_SECONDS)
+            assert not (tmp_path / "run" / "logs" / "block-1" / "boot-1").exists()
+        assert running.result(_SECONDS).best == "apart"
+    assert told[0] == f"benchmarking apart, block 1, after {tmp_path}/other.run, which benchmarks on the same machine"
+
+
+# A run whose process is stopped at any moment leaves no process and goes on
+
+
+@pytest.mark.study
+@pytest.mark.parametrize(("mode", "kills"), [("reread", 4), ("simulate", 2)])
+def test_nothing_is_lost_nor_counted_twice(tmp_path: Path, mode: str, kills: int) -> None:
+    random = Random(1)  # noqa: S311 - repeatable moments, no secret
+    assert kill_at_random(project(tmp_path / "project"), kills, random, mode).wrong == []
+
+
+# An interrupt of ``bench`` is also in tests/prove.
+@pytest.mark.parametrize(
+    "number", [signal.SIGKILL, *(pytest.param(one, marks=pytest.mark.study) for one in (signal.SIGINT, signal.SIGTERM))]
+)
+def test_a_run_that_is_stopped_leaves_no_process_and_goes_on(tmp_path: Path, number: signal.Signals) -> None:
+    folder = project(tmp_path / "project")
+    run = folder / "run"
+    process = started(run, folder)
+    wait_until((run / "workers" / "0" / "lock").exists)
+    process.send_signal(number)
+    process.communicate(timeout=300)
+    assert process.returncode != 0
+    assert left_over(run) == []
+    assert tuned(run, folder, SHORT).finished

@@ -25,7 +25,6 @@ def workload(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
-    """What the program says, within a minute."""
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 

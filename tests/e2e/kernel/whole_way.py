@@ -88,7 +88,6 @@ def shortcomings(result: Result, minutes: float, phases: Callable[[str], int]) -
 
 
 def main() -> int:
-    """Run, and tell."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tree", metavar="TREE", type=Path, nargs="?", default=TREE)
     parser.add_argument("folder", metavar="FOLDER", type=Path, nargs="?", default=CHECKOUT / "build" / "e2e-kernel")

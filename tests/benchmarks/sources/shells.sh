@@ -1,0 +1,4 @@
+#!/bin/sh
+i=0
+while [ $i -lt "$1" ]; do sh "$UB_BINDIR/tst.sh" & i=$((i + 1)); done
+wait

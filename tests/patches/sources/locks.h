@@ -1,0 +1,8 @@
+struct cache {
+	long root;
+#ifdef CONFIG_LOCKS
+	long lock;
+	long owner;
+#endif
+	long uses;
+};
