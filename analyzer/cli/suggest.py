@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from linesmith.analyzer.sharing.analysis import Explanation
     from linesmith.tuner.constraints.facts import Premises
     from linesmith.tuner.propose.candidates import Suggestion
+    from linesmith.tuner.replay.judged import ProfileTotal
 
 
 @click.command()
@@ -135,8 +136,24 @@ def offered(found: Explanation, premises: Premises, trace: Path | None) -> tuple
     given = answers(found.findings, layouts, premises, found.others, MOST_JUDGED)
     if trace is None:
         return judged(given, sampled(given, found.findings, found.profile, layouts, premises))
-    records = (candidate.before for answer in given for candidate in answer.candidates)
-    return judged(given, traced(records, _with_objects(found), layouts, trace, members_met(given)))
+    records = [(answer, candidate.before) for answer in given for candidate in answer.candidates]
+    total = _total(found)
+    # A nested record has the share of the record around it.
+    inner = {record.id: shares.get(answer.finding.rank, 0.0) for answer, record in records}
+    total = replace(total, shares={**total.shares, **inner})
+    replayed = (record for _, record in records)
+    return judged(given, traced(replayed, _with_objects(found), layouts, trace, members_met(given), total))
+
+
+def _total(found: Explanation) -> ProfileTotal:
+    """What the profile counts, as ``hot`` and the table of ``suggest`` show it."""
+    from linesmith.tuner.replay.judged import ProfileTotal
+
+    layouts, shares = found.reading.layouts, dict[int, float]()
+    for one in found.records:
+        for layout in layouts.variants(one.name) if one.name and not one.apart else ():
+            shares[layout.id] = shares.get(layout.id, 0.0) + one.share
+    return ProfileTotal(sum(one.contended for one in found.records), shares)
 
 
 def _with_objects(found: Explanation) -> Profile:
@@ -189,7 +206,7 @@ def _advice(found: Explanation, premises: Premises, trace: Path | None) -> dict[
     if trace is not None:
         from linesmith.tuner.structure.advise import with_gains
 
-        advised = with_gains(advised, _with_objects(found), layouts, trace, found.accesses)
+        advised = with_gains(advised, _with_objects(found), layouts, trace, found.accesses, _total(found))
     return {one.finding.rank: one.advice for one in advised}
 
 
@@ -233,5 +250,5 @@ def sharded(found: Explanation, type_: str | None, trace: Path | None, shard: st
         raise click.UsageError("--shard names no member; give the lock and the members that it protects")
     record = bare_name(type_)
     sharding = Sharding(members, ways, ShardBy(by))
-    judgement = judged_shards(record, sharding, _with_objects(found), found.reading.layouts, trace)
+    judgement = judged_shards(record, sharding, _with_objects(found), found.reading.layouts, trace, _total(found))
     return Sharded(record, members, ways, by, judgement)
