@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from linesmith.analyzer.sharing.analysis import Explanation
     from linesmith.tuner.constraints.freedom import Premises
     from linesmith.tuner.propose.candidates import Suggestion
+    from linesmith.tuner.replay.judged import ProfileTotal
 
 
 @click.command()
@@ -134,14 +135,30 @@ def offered(found: Explanation, premises: Premises, trace: Path | None) -> tuple
     premises = replace(premises, beside=quiet_lines(found), accesses=found.accesses, shares=shares)
     with shown("searching changes for the hot lines") as progress:
         given = answers(found.findings, layouts, premises, found.others, MOST_JUDGED, progress)
-    records = (candidate.before for answer in given for candidate in answer.candidates)
+    records = [(answer, candidate.before) for answer in given for candidate in answer.candidates]
     with shown("replaying the changes of each record") as progress:
         progress(0, len(given))
         if trace is None:
             runs = sampled(given, found.findings, found.profile, layouts, premises)
-        else:
-            runs = traced(records, found.profile, layouts, trace, members_met(given))
+            return judged(given, runs, progress)
+        total = _total(found)
+        # A nested record has the share of the record around it.
+        inner = {record.id: shares.get(answer.finding.rank, 0.0) for answer, record in records}
+        total = replace(total, shares={**total.shares, **inner})
+        replayed = (record for _, record in records)
+        runs = traced(replayed, found.profile, layouts, trace, members_met(given), total)
         return judged(given, runs, progress)
+
+
+def _total(found: Explanation) -> ProfileTotal:
+    """What the profile counts, as ``hot`` and the table of ``suggest`` show it."""
+    from linesmith.tuner.replay.judged import ProfileTotal
+
+    layouts, shares = found.reading.layouts, dict[int, float]()
+    for one in found.records:
+        for layout in layouts.variants(one.name) if one.name and not one.apart else ():
+            shares[layout.id] = shares.get(layout.id, 0.0) + one.share
+    return ProfileTotal(sum(one.contended for one in found.records), shares)
 
 
 def free_candidates(found: Explanation, premises: Premises, trace: Path | None) -> tuple[Candidate, ...]:
@@ -190,7 +207,7 @@ def _advice(found: Explanation, premises: Premises, trace: Path | None) -> dict[
     if trace is not None:
         from linesmith.tuner.structure.advise import with_gains
 
-        advised = with_gains(advised, found.profile, layouts, trace, found.accesses)
+        advised = with_gains(advised, found.profile, layouts, trace, found.accesses, _total(found))
     return {one.finding.rank: one.advice for one in advised}
 
 
@@ -234,5 +251,5 @@ def sharded(found: Explanation, type_: str | None, trace: Path | None, shard: st
         raise click.UsageError("--shard names no member; give the lock and the members that it protects")
     record = bare_name(type_)
     sharding = Sharding(members, ways, ShardBy(by))
-    judgement = judged_shards(record, sharding, found.profile, found.reading.layouts, trace)
+    judgement = judged_shards(record, sharding, found.profile, found.reading.layouts, trace, _total(found))
     return Sharded(record, members, ways, by, judgement)

@@ -131,7 +131,7 @@ class Fitting:
             if one.like >= 0:
                 rates[at] = rates[one.like] * one.scale
             elif not one.sampled:
-                most = draw.unseen[at] * max((rates[leading] for leading in self._leading[at]), default=0.0)
+                most = draw.unseen[at] * one.scale * max((rates[other] for other in self._leading[at]), default=0.0)
                 # Nothing was seen of it: it may be made as often as leaves it unseen.
                 expected = 0.0 if one.quiet else sum(shown[at])
                 rates[at] = most if expected <= 1 else min(rates[at] / expected**STEP, most)
@@ -235,12 +235,13 @@ def _parts(touches: Sequence[SampledTouch]) -> dict[int, TurnPart]:
 
 
 def _leading(evidence: SampledTouches) -> list[list[int]]:
-    """For each touch the sampled ones of the same function on the same object."""
+    """For each touch the sampled ones of the same function on the same object; of one seen elsewhere those of all."""
     sampled: dict[tuple[str, int], list[int]] = defaultdict(list)
     for number, one in enumerate(evidence.touches):
         if one.sampled:
             sampled[one.function, one.base].append(number)
-    return [sampled[one.function, one.base] for one in evidence.touches]
+            sampled["", one.base].append(number)
+    return [sampled["" if one.elsewhere else one.function, one.base] for one in evidence.touches]
 
 
 def _shown(counted: Sequence[SiteCounts], evidence: SampledTouches, draw: Draw) -> tuple[list[_Shown], float]:

@@ -7,9 +7,10 @@ What they do besides, by their code, where no sample can show it, comes behind.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from heapq import nlargest
 from itertools import permutations
 from typing import NamedTuple
 
@@ -30,7 +31,7 @@ from linesmith.analyzer.model import (
     TypeAccesses,
 )
 from linesmith.analyzer.sharing.parts import origin
-from linesmith.tuner.replay.scene import TraceScene, addresses
+from linesmith.tuner.replay.scene import TraceScene, addresses, holds
 
 WORD_BYTES = 8
 # Functions of a call path that may hold the lock under which the innermost is called.
@@ -38,8 +39,9 @@ CALLERS = 2
 # CPUs that a function runs on where the profile does not say.
 USUAL_CPUS = 8
 MOST_CPUS = 64
-# Touches of one record that are followed, those sampled most; more are noise, and cost time.
+# Touches of one record that are followed, and of functions that were not seen on it; more are noise, and cost time.
 MOST_TOUCHES = 120
+MOST_ELSEWHERE = 60
 # In place of a lock: one of the object may be held, or none.
 PERHAPS = -1
 
@@ -63,7 +65,8 @@ class SampledTouch:
     which the profile does not have. ``shared`` is the share of the counted ones of a recording whose own bytes others
     had stored to, ``callers`` are who called the function. ``lock`` is the address of the lock that is held meanwhile,
     or that has this ``word``; 0: none, or ``PERHAPS``. Where nothing shows of it on a quiet
-    line it is made ``scale`` times as often as the touch with the number ``like``, which is of another object.
+    line it is made ``scale`` times as often as the touch with the number ``like``, which is of another object. Of a
+    function that was seen ``elsewhere`` only, it is made at most ``scale`` times as often as any touch of the object.
     """
 
     base: int
@@ -86,6 +89,7 @@ class SampledTouch:
     word: bool = False
     like: int = -1
     scale: float = 1.0
+    elsewhere: bool = False
 
     @property
     def weight(self) -> float:
@@ -141,29 +145,89 @@ def evidence(
     seen: dict[tuple[int, str, TouchKind], SampledTouch] = {}
     outers: dict[int, Layout] = {}
     for one in placed:
-        about = known.get(one.outer.id) if one.outer else None
-        for touch in _recorded(one) if profile.recording is not None else _on_line(one, about, layouts):
+        own = known.get(one.outer.id) if one.outer else None
+        for touch in _recorded(one) if profile.recording is not None else _on_line(one, own, layouts):
             if not 0 <= touch.address < TOP:
                 continue
             if one.outer is not None:
                 outers[touch.base] = one.outer
             key = touch.address, touch.function, touch.kind
             seen[key] = _sum(seen[key], touch) if key in seen else touch
-    sampled = sorted(seen.values(), key=lambda one: -one.weight)[:MOST_TOUCHES]
+    exact = profile.recording is not None
+    sampled, moved = _followed(seen.values())
     shown = {one.address // CACHE_LINE_BYTES for one in placed}
-    by_code = [
-        touch
-        for base, outer in outers.items()
-        if outer.id in known
-        for touch in _by_code(base, known[outer.id], sampled, shown)
-    ]
+    shown.update((one.address + moved.get(one.base, 0)) // CACHE_LINE_BYTES for one in seen.values())
+    kept = {one.base: outers[one.base] for one in sampled if one.base in outers}
+    ran = _ran(profile)
+    inside = {
+        outer.id: [(start, accesses_of(one, layouts, code)) for start, one in _around(outer, here.record.id, layouts)]
+        for outer in {outer.id: outer for outer in kept.values()}.values()
+        if code is not None
+    }
+    by_code = {
+        (touch.address, touch.function, touch.kind): touch
+        for base, outer in kept.items()
+        for start, about in inside.get(outer.id, ())
+        for touch in _by_code(base, start, about, sampled, shown, exact, ran)
+    }
+    unsure = [one for one in by_code.values() if one.elsewhere]
+    sure = [one for one in by_code.values() if not one.elsewhere]
+    sure += nlargest(MOST_ELSEWHERE, unsure, key=lambda one: one.scale)
     return SampledTouches(
-        (*sampled, *by_code, *_alike(sampled, outers, shown)),
+        (*sampled, *sure, *_alike(sampled, kept, shown)),
         _nodes(profile, sampled),
-        outers,
-        profile.recording is not None,
+        kept,
+        exact,
         _mean((one.missed, one.checked) for one in sampled),
     )
+
+
+def _followed(seen: Collection[SampledTouch]) -> tuple[list[SampledTouch], dict[int, int]]:
+    """The touches that are followed, those sampled most first, and by how far those of each object are moved.
+
+    Of too many those of all objects in one phase are taken as of one, the hottest, as those of samples are. Of an
+    object all are followed, or none: without the others of its operation a touch would have another effect.
+    """
+    weights: Counter[int] = Counter()
+    for one in seen:
+        weights[one.base] += round(one.weight)
+    moved: dict[int, int] = {}
+    if len(seen) > MOST_TOUCHES:
+        first: dict[int, int] = {}
+        for base, _ in weights.most_common():
+            moved[base] = first.setdefault(base % CACHE_LINE_BYTES, base) - base
+    merged: dict[tuple[int, str, TouchKind], SampledTouch] = {}
+    for one in seen:
+        by = moved.get(one.base, 0)
+        here = replace(one, base=one.base + by, address=one.address + by)
+        key = here.address, here.function, here.kind
+        merged[key] = _sum(merged[key], here) if key in merged else here
+    objects: dict[int, list[SampledTouch]] = defaultdict(list)
+    for one in sorted(merged.values(), key=lambda one: -one.weight):
+        objects[one.base].append(one)
+    followed: list[SampledTouch] = []
+    for touches in sorted(objects.values(), key=lambda ones: -sum(one.weight for one in ones)):
+        if followed and len(followed) + len(touches) > MOST_TOUCHES:
+            break
+        followed += touches[:MOST_TOUCHES]
+    return sorted(followed, key=lambda one: -one.weight), moved
+
+
+class _Run(NamedTuple):
+    """What the profile has of a function on any line: a row with most accesses, and how many these are."""
+
+    row: Access
+    accesses: int
+
+
+def _ran(profile: Profile) -> dict[str, _Run]:
+    """The functions that the profile shows, each by the row that it made most accesses of."""
+    found: dict[str, _Run] = {}
+    for row in (row for line in profile.lines for row in line.accesses):
+        name, accesses = row.function or "", max(row.records or 0, row.contended + row.stores)
+        if name not in found or found[name].accesses < accesses:
+            found[name] = _Run(row, accesses)
+    return found
 
 
 def _placed(findings: Sequence[Finding], profile: Profile, layouts: Layouts, here: TraceScene) -> Iterator[_Placed]:
@@ -334,27 +398,70 @@ def _nodes(profile: Profile, touches: Sequence[SampledTouch]) -> tuple[int, ...]
     return tuple(seen[cpu % len(seen)] for cpu in range(min(2 * count, MOST_CPUS)))
 
 
-def _by_code(base: int, code: TypeAccesses, sampled: Sequence[SampledTouch], shown: set[int]) -> Iterator[SampledTouch]:
-    """What functions sampled on an object touch of it by their code though no sample tells it.
+def _around(outer: Layout, record: int, layouts: Layouts, start: int = 0) -> Iterator[tuple[int, Layout]]:
+    """``outer`` and what it holds around the ``record`` with this id and itself, with the bytes where they begin."""
+    yield start, outer
+    for member in outer.members if outer.id != record else ():
+        inner = layouts.by_id(member.record) if member.record is not None else None
+        if inner is not None and holds(inner, layouts, frozenset((record,))):
+            yield from _around(inner, record, layouts, start + member.offset)
 
-    A store to a line of the profile would have been sampled.
+
+def _by_code(
+    base: int,
+    start: int,
+    code: TypeAccesses,
+    sampled: Sequence[SampledTouch],
+    shown: set[int],
+    exact: bool,
+    ran: Mapping[str, _Run],
+) -> Iterator[SampledTouch]:
+    """What functions that ran touch of an object by their code though no sample tells it, in a record at ``start``.
+
+    Those were sampled on it, or elsewhere: these are taken to load what they can of it, at most as often as the
+    object's most frequent touch. A store to a line of the profile would have been sampled. A recording has every
+    access that could tell something of its lines, and a line where CPUs disturb each other by stores is one of them.
     """
-    functions = {one.function: one for one in reversed(sampled) if one.base == base}
-    known = {(one.function, one.address) for one in sampled}
+    mine = [one for one in sampled if one.base == base]
+    functions = {one.function: one for one in reversed(mine)}
+    known = {(one.function, one.address) for one in mine}
+    most = max((one.weight for one in mine), default=0.0)
     for member in code.members:
-        address = base + member.offset
+        address = base + start + member.offset
         quiet = address // CACHE_LINE_BYTES not in shown
-        for found in member.functions:
+        for found in member.functions if quiet or not exact else ():
             one, counts = functions.get(found.function), found.counts
-            if one is None or any((one.function, address + byte) in known for byte in range(max(member.size, 1))):
+            if one is None:
+                if quiet and counts.reading and found.function in ran and mine:
+                    yield _elsewhere(found.function, ran[found.function], mine[0], address, member.size, most)
+                continue
+            if any((one.function, address + byte) in known for byte in range(max(member.size, 1))):
                 continue
             kind = TouchKind.LOAD if counts.reading else TouchKind.STORE
-            if counts.writing and quiet:
+            if counts.writing and quiet and not exact:
                 kind = TouchKind.ATOMIC if counts.reading else TouchKind.STORE
-            if kind is TouchKind.LOAD or quiet:
+            if kind is TouchKind.LOAD or (quiet and not exact):
                 width = min(max(member.size, 1), WORD_BYTES)
                 seen = replace(one, address=address, width=width, kind=kind, loads=0.0, stores=0.0, missed=None)
                 yield replace(seen, sampled=False, quiet=quiet, ways=counts.total)
+
+
+def _elsewhere(function: str, run: _Run, first: SampledTouch, address: int, size: int, most: float) -> SampledTouch:
+    """A load by a function that was seen on lines of other objects only; ``most`` is the object's hottest touch."""
+    return SampledTouch(
+        first.base,
+        address,
+        min(max(size, 1), WORD_BYTES),
+        function,
+        TouchKind.LOAD,
+        cpus=len(run.row.by_cpu) or run.row.cpus,
+        nodes=origin((run.row,)).nodes or first.nodes,
+        code=run.row.code_address or 0,
+        sampled=False,
+        quiet=True,
+        elsewhere=True,
+        scale=min(run.accesses / most, 1.0) if most else 0.0,
+    )
 
 
 def _alike(sampled: Sequence[SampledTouch], outers: Mapping[int, Layout], shown: set[int]) -> Iterator[SampledTouch]:

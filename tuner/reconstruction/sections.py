@@ -47,7 +47,16 @@ def with_locks(
         mine = [one for one in found if one.base == base]
         held = _Held(mine, outers.get(base), findings, layouts, code)
         found = [replace(one, lock=held.lock_of(one)) if one.base == base and not one.word else one for one in found]
-    return replace(evidence, touches=tuple(found))
+    return replace(evidence, touches=tuple(_without_idle(found)))
+
+
+def _without_idle(touches: Sequence[SampledTouch]) -> Iterator[SampledTouch]:
+    """The touches; those of a lock that nobody comes to, as the nodes of a queue of waiters, are like any others."""
+    come = {one.lock for one in touches if not one.word or turn_part(one, first=True) is TurnPart.TRY}
+    perhaps = {one.base for one in touches if one.lock == PERHAPS}
+    for one in touches:
+        idle = one.word and one.lock not in come and one.base not in perhaps
+        yield replace(one, lock=0, word=False) if idle else one
 
 
 def turn_part(touch: SampledTouch, first: bool) -> TurnPart:

@@ -10,7 +10,7 @@ changes that replay cannot tell apart the smaller wins.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -44,6 +44,24 @@ LEAST_SAVING = 0.02
 RunsOf = Mapping[int, RecordRuns | str]
 
 
+@dataclass(frozen=True, slots=True)
+class ProfileTotal:
+    """What a profile counts: contended accesses, and the share of each record in them, by the id of its layout.
+
+    Replay says by which part of its share a record gets better, so that a change saves no more than that.
+    """
+
+    contended: float = 0.0
+    shares: Mapping[int, float] = field(default_factory=dict)
+
+    def of(self, record: int) -> float | None:
+        """What is counted of a record; ``None`` where that is not known."""
+        return self.shares[record] * self.contended if self.shares.get(record) else None
+
+
+UNCOUNTED = ProfileTotal()
+
+
 def members_met(answers: Iterable[Suggestion]) -> dict[int, tuple[str, ...]]:
     """The members seen on the line of each answer, by the record of its candidates: of a union one alternative."""
     return {
@@ -59,11 +77,12 @@ def traced(
     layouts: Layouts,
     trace: Path,
     named: Mapping[int, Sequence[str]] = MappingProxyType({}),
+    total: ProfileTotal = UNCOUNTED,
 ) -> dict[int, RecordRuns | str]:
     """The run of each record in a trace of the recording ``profile``; raises ``TraceError``.
 
     Where the machine fetches pairs of lines, pairs are what counts. ``named`` has the alternatives of unions that are
-    meant, by record.
+    meant, by record. Misses are told as parts of the ``total``, of a record that is not in it as the trace has them.
     """
     distinct = {record.id: record for record in records}
     scenes = [scene(record, profile.areas, layouts, named.get(record.id, ())) for record in distinct.values()]
@@ -80,7 +99,9 @@ def traced(
             objects = f"any of the {here.objects} objects that are or hold a {record.title}"
             found[record.id] = f"the trace has no access to {objects}, so nothing was replayed."
         else:
-            found[record.id] = RecordRuns([(replay, number)], layouts, None, replay.traced[fetched].total, fetched)
+            counted = total.of(record.id)
+            whole = replay.traced[fetched].total if counted is None else total.contended
+            found[record.id] = RecordRuns([(replay, number)], layouts, counted, whole, fetched)
     return found
 
 
@@ -117,9 +138,9 @@ def _reconstructed(
     if not draws:
         return "nothing was replayed, because the profile does not say which bytes were accessed."
     share, contended = sum(one.share for one in lines), sum(contended_on(one) for one in lines)
-    runs = RecordRuns(
-        [(one, 0) for one in draws], layouts, contended, contended / share if share else 0.0, finding.bytes
-    )
+    whole = contended / share if share else 0.0
+    counted = min(contended, premises.shares.get(finding.rank, 1.0) * whole)
+    runs = RecordRuns([(one, 0) for one in draws], layouts, counted, whole, finding.bytes)
     return (
         runs
         if runs.now.total

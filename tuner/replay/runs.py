@@ -61,7 +61,7 @@ class ReplayedLayout:
 class RecordRuns:
     """Runs of the objects that hold a record: each a replay, and the number of the record's scene in it.
 
-    ``whole`` are all misses of the profile, on every line.
+    ``whole`` is all that the profile counts, on every line.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class RecordRuns:
         whole: float,
         line_bytes: int = CACHE_LINE_BYTES,
     ) -> None:
-        """``counted`` is what the profile has of the record's misses, where runs are but like it."""
+        """``counted`` is what the profile counts of the record; ``None``: misses are told as the run has them."""
         self._runs = tuple(runs)
         self.layouts = layouts
         self._whole = whole

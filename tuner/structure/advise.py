@@ -27,7 +27,7 @@ from linesmith.analyzer.model import (
     StructureKind,
 )
 from linesmith.tuner.constraints.freedom import NO_PREMISES, Premises
-from linesmith.tuner.replay.judged import traced
+from linesmith.tuner.replay.judged import UNCOUNTED, ProfileTotal, traced
 from linesmith.tuner.replay.plan import ShardBy, Sharding, aligned, unchanged
 from linesmith.tuner.replay.runs import RecordRuns, ReplayedLayout
 from linesmith.tuner.structure.case import AdvicePremises, Case, case_of, known_members
@@ -101,17 +101,18 @@ def with_gains(
     layouts: Layouts,
     trace: Path,
     accesses: AccessMap | None = None,
+    total: ProfileTotal = UNCOUNTED,
 ) -> tuple[AdvisedFinding, ...]:
     """The same advice, with the gains of sharding and of pulling in; the trace is of the recording ``profile``.
 
-    With ``accesses`` readers of the lock are also let take every copy. Raises ``TraceError``; what cannot be replayed
-    says why in a note.
+    Gains are parts of the ``total``. With ``accesses`` readers of the lock are also let take every copy. Raises
+    ``TraceError``; what cannot be replayed says why in a note.
     """
     moved = [record for answer in advised for record in map(_moved, answer.advice) if record is not None]
     records = {record.id: record for record in moved}
     if not records:
         return tuple(advised)
-    runs = traced(records.values(), profile, layouts, trace)
+    runs = traced(records.values(), profile, layouts, trace, total=total)
     # The code of functions that take a lock for reading, as ranges of addresses.
     readers: tuple[range, ...] = ()
     if accesses is not None:
@@ -189,14 +190,21 @@ def _gain(runs: RecordRuns, then: ReplayedLayout, ways: int, by: str, basis: str
     return Gain(ways, str(by), *misses, *bounds, where, round(found.whole))
 
 
-def judged_shards(record: str, sharding: Sharding, profile: Profile, layouts: Layouts, trace: Path) -> Judgement:
-    """The members of ``sharding`` in every ``record`` of the profile, split: misses before and after.
+def judged_shards(
+    record: str,
+    sharding: Sharding,
+    profile: Profile,
+    layouts: Layouts,
+    trace: Path,
+    total: ProfileTotal = UNCOUNTED,
+) -> Judgement:
+    """The members of ``sharding`` in every ``record`` of the profile, split: misses before and after, of the ``total``.
 
     Raises ``TypeNotFound``, ``NotSimulated`` for a member that the record does not have and for copies by node on
     one node, and ``TraceError``.
     """
     layout = _record(record, sharding, layouts)
-    runs = traced((layout,), profile, layouts, trace)[layout.id]
+    runs = traced((layout,), profile, layouts, trace, total=total)[layout.id]
     if isinstance(runs, str):
         return Judgement(refusal=runs)
     if sharding.by is ShardBy.NODE and len(set(runs.nodes)) < 2:
