@@ -209,11 +209,12 @@ def _leaves(access: Access, one: LineObject, evidence: CodeEvidence) -> list[Lea
     """
     if one.layout is None or one.outcome not in KNOWN or access.offset is None:
         return []
-    place, containment, known = one.place(access.offset), evidence.containment, evidence_of(access, evidence)
+    place, containment = one.place(access.offset), evidence.containment
+    if not (there := containment.leaves(one.layout, place)):
+        return []
+    known = evidence_of(access, evidence)
     width = access.width or known.touches.width
-    leaves = [
-        leaf for leaf in containment.leaves(one.layout, place) if fits(leaf, one.layout, place, width, containment)
-    ]
+    leaves = [leaf for leaf in there if fits(leaf, one.layout, place, width, containment)]
     met = [leaf for leaf, _ in touching_leaves(known.touches, sampled_kinds([access]), one.layout, place, containment)]
     reached = [leaf for leaf in leaves if any(name in known.records for name, _ in leaf.chain)]
     return [leaf for leaf in leaves if leaf in met] or reached or leaves

@@ -14,7 +14,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from math import prod
 from operator import attrgetter
 
@@ -23,7 +22,7 @@ from linesmith.analyzer.attribution.line_members import KNOWN
 from linesmith.analyzer.base.errors import NotSimulated
 from linesmith.analyzer.layouts.alignment import record_alignment, with_inferred_alignment
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.containment import Containment
+from linesmith.analyzer.layouts.containment import containment_of
 from linesmith.analyzer.layouts.leaves import leaf_at, leaves_at
 from linesmith.analyzer.layouts.placement import BYTE, lay_out, refusal, round_up
 from linesmith.analyzer.model import (
@@ -287,12 +286,6 @@ def places_in(outer: Layout, record: int, layouts: Layouts, depth: int = 0) -> I
             for element in range(min(elements(member), MOST_PLACES)):
                 here = member.offset + element * inner.size
                 yield from (here + place for place in places_in(inner, record, layouts, depth + 1))
-
-
-@lru_cache(maxsize=1)
-def containment_of(layouts: Layouts) -> Containment:
-    """Who holds whom, worked out once."""
-    return Containment(layouts)
 
 
 # In the direct map of x86-64 (Documentation/arch/x86/x86_64/mm.rst), at a multiple of every slab's size.

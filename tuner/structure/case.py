@@ -14,7 +14,7 @@ from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.questions import accesses_of
 from linesmith.analyzer.attribution.lock import takes_lock
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.containment import Containment
+from linesmith.analyzer.layouts.containment import Containment, containment_of
 from linesmith.analyzer.layouts.placement import MemberPlace, visible_places
 from linesmith.analyzer.model import (
     Accessor,
@@ -35,7 +35,7 @@ from linesmith.analyzer.slab.allocation import CacheOptions, Kernel, cache_of, o
 from linesmith.analyzer.slab.starts import slab_places
 from linesmith.tuner.constraints.facts import Premises
 from linesmith.tuner.cost.phases import memory_use
-from linesmith.tuner.replay.scene import DEPTH, containment_of
+from linesmith.tuner.replay.scene import DEPTH
 from linesmith.tuner.structure.reshape import laid_out_around
 
 NOTHING_ASKED = CacheOptions()
