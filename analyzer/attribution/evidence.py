@@ -78,12 +78,14 @@ NOTHING = FunctionEvidence({})
 class CodeEvidence:
     """What is known by function name, and what single instructions touch, by the code addresses of the profile.
 
+    ``sources`` tells where these were written (``mm/mmap.c:120``), as far as the ELF file says.
     ``containment`` are the layouts that it speaks of, ``asked`` is what was found for the code of accesses so far.
     """
 
     containment: Containment
     functions: Mapping[str, FunctionEvidence]
     instructions: Mapping[int, CodeTouches]
+    sources: Mapping[int, str] = field(default_factory=dict)
     asked: dict[_Code, FunctionEvidence] = field(default_factory=dict, init=False, compare=False, repr=False)
 
 

@@ -58,14 +58,14 @@ def findings(
     containment = containment_of(layouts)
     explained = tuple(profile.lines if lines is None else lines)
     evidence = code_evidence(explained, profile, containment, touched, operands, accesses, same_build)
+    if accesses is not None and same_build:
+        addresses = {access.code_address for line in explained for access in line.accesses}
+        evidence = replace(evidence, sources=source_places(filter(None, addresses), accesses))
     objects = joint_objects(explained, profile, evidence, kernel, votes)
-    addresses = (access.code_address for line in explained for access in line.accesses)
-    written = source_places(filter(None, addresses), accesses) if accesses is not None and same_build else {}
     attributed = []
     for line, held in zip(explained, objects, strict=True):
         apart = _unsampled(line)
-        placed = (replace(one, source=written.get(one.code_address or 0, one.source)) for one in line.accesses)
-        named = line_members(replace(line, accesses=(*placed, *apart)), held, evidence)
+        named = line_members(replace(line, accesses=(*line.accesses, *apart)), held, evidence)
         unsampled = {access.offset for access in apart}
         members = infer_writers(tuple(one for one in named if one.offset not in unsampled), profile)
         unseen = tuple(one for one in named if one.offset in unsampled)
