@@ -18,7 +18,8 @@ from linesmith.analyzer.base.errors import LinesmithError
 from linesmith.plugins.profiles.recorded import encode_for
 from linesmith.plugins.registry import read_profiles
 
-COMMANDS = ("hot", "suggest")
+# Not ``suggest``: of a part of a recording it cannot always make up runs.
+COMMANDS = ("hot",)
 PARTS = (8, 4, 2, 1)
 LINESMITH = Path(sys.executable).with_name("linesmith")
 
