@@ -164,13 +164,13 @@ class _LineClues:
     def judged(self, one: Hypothesis) -> _JudgedHypothesis:
         """How well a hypothesis explains the clues."""
         starts = self.neighbours.starts
+        places = {offset: one.place(offset) for offset in {clue.offset for clue in self.clues}}
+        rows = {offset: starts.in_row(one.layout, place) for offset, place in places.items()} if starts else places
+        elsewhere = rows != places
         gain = 0.0
-        reasoned = samples = elsewhere = 0
+        reasoned = samples = 0
         for clue in self.clues:
-            place = one.place(clue.offset)
-            in_row = starts.in_row(one.layout, place) if starts else place
-            elsewhere += in_row != place
-            likelihood, reason = probability(clue, one.layout, in_row)
+            likelihood, reason = probability(clue, one.layout, rows[clue.offset])
             gain += clue.weight * log(likelihood / UNEXPLAINED_LEAF)
             samples += clue.samples
             reasoned += clue.samples if reason else 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,31 +33,6 @@ _NOTHING = AccessCounts()
 
 
 @dataclass(frozen=True, slots=True)
-class CodeTouches:
-    """Accesses by spot, and what they are of all.
-
-    ``spots`` are of the outermost record known; ``inside`` are the same accesses seen from the records within it
-    that fill a line or more, each an object in its own right. ``resolved`` and ``counted`` are those with a known
-    record, and all that are neither to the stack nor in patched text. ``trust`` is the share of the resolved ones
-    that is taken to be right, 0 to 1. ``places`` are what is touched, in the words of C, most often first.
-    ``elements`` are spots of array elements other than the first, where the code names one. ``width`` is how many bytes
-    an instruction touches at once, 0 where that is not known.
-    """
-
-    spots: Mapping[Spot, AccessCounts]
-    inside: Mapping[Spot, AccessCounts]
-    resolved: AccessCounts = _NOTHING
-    counted: AccessCounts = _NOTHING
-    trust: float = BY_FUNCTION
-    places: tuple[str, ...] = ()
-    elements: frozenset[Spot] = frozenset()
-    width: int = 0
-
-
-UNTOUCHED = CodeTouches({}, {})
-
-
-@dataclass(frozen=True, slots=True)
 class SampledKinds:
     """Which kinds of access were sampled: a load must be one that reads, a store one that writes."""
 
@@ -73,6 +48,40 @@ class SampledKinds:
         return counts.writing if self.stored else counts.reading if self.loaded else counts.total
 
 
+_Met = list[tuple[Leaf, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class CodeTouches:
+    """Accesses by spot, and what they are of all.
+
+    ``spots`` are of the outermost record known; ``inside`` are the same accesses seen from the records within it
+    that fill a line or more, each an object in its own right. ``resolved`` and ``counted`` are those with a known
+    record, and all that are neither to the stack nor in patched text. ``trust`` is the share of the resolved ones
+    that is taken to be right, 0 to 1. ``places`` are what is touched, in the words of C, most often first.
+    ``elements`` are spots of array elements other than the first, where the code names one. ``width`` is how many bytes
+    an instruction touches at once, 0 where that is not known. ``records`` are those of all spots, ``asked`` is what
+    ``touching_leaves`` found so far.
+    """
+
+    spots: Mapping[Spot, AccessCounts]
+    inside: Mapping[Spot, AccessCounts]
+    resolved: AccessCounts = _NOTHING
+    counted: AccessCounts = _NOTHING
+    trust: float = BY_FUNCTION
+    places: tuple[str, ...] = ()
+    elements: frozenset[Spot] = frozenset()
+    width: int = 0
+    records: frozenset[int] = field(init=False, compare=False, repr=False)
+    asked: dict[tuple[bool, bool, int, int], _Met] = field(default_factory=dict, init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "records", frozenset(record for record, _ in (*self.spots, *self.inside)))
+
+
+UNTOUCHED = CodeTouches({}, {})
+
+
 def share_known(touches: CodeTouches, sampled: SampledKinds) -> float:
     """Share of the accesses that were sampled, 0 to 1, whose spot is known and can be trusted."""
     counted = sampled.of(touches.counted)
@@ -81,20 +90,26 @@ def share_known(touches: CodeTouches, sampled: SampledKinds) -> float:
 
 def touching_leaves(
     touches: CodeTouches, sampled: SampledKinds, layout: int, offset: int, containment: Containment
-) -> list[tuple[Leaf, int]]:
+) -> _Met:
     """The leaves at ``offset`` of a layout that the code touches, with the number of the record it knows them by.
 
     Records are counted along ``Leaf.entered``; where the code knows the layout as part of an outer one, it is -1.
     """
+    if touches.records.isdisjoint(containment.records_at(layout, offset)):
+        return []
     leaves = containment.leaves(layout, offset)
-    found = [
-        (leaf, number)
-        for leaf in leaves
-        for number, one in enumerate(leaf.entered)
-        if _touched(touches.spots, sampled, one.record, offset - one.offset, containment)
-    ]
-    if not found and leaves and _touched(touches.inside, sampled, layout, offset, containment):
-        return [(leaves[0], -1)]
+    question = sampled.loaded, sampled.stored, layout, offset
+    found = touches.asked.get(question)
+    if found is None:
+        found = [
+            (leaf, number)
+            for leaf in leaves
+            for number, one in enumerate(leaf.entered)
+            if _touched(touches.spots, sampled, one.record, offset - one.offset, containment)
+        ]
+        if not found and _touched(touches.inside, sampled, layout, offset, containment):
+            found = [(leaves[0], -1)]
+        touches.asked[question] = found
     return found
 
 

@@ -38,6 +38,8 @@ HUB_POINTERS = 24
 DEPTH = 12
 
 _CLONE_SUFFIX = re.compile(r"\.(?:isra|constprop|part|cold|llvm|lto_priv)(?:\.\d+)*$")
+# Of an access the function, whether perf cut its name, and the address.
+_Code = tuple[str | None, bool, int | None]
 _POSIX_LOCK = re.compile(r"(?:__GI_)?_*pthread_(mutex|rwlock|cond|barrier)_|_*(lll)_(?:un)?lock_")
 
 
@@ -76,12 +78,15 @@ NOTHING = FunctionEvidence({})
 class CodeEvidence:
     """What is known by function name, and what single instructions touch, by the code addresses of the profile.
 
-    ``containment`` are the layouts that it speaks of.
+    ``sources`` tells where these were written (``mm/mmap.c:120``), as far as the ELF file says.
+    ``containment`` are the layouts that it speaks of, ``asked`` is what was found for the code of accesses so far.
     """
 
     containment: Containment
     functions: Mapping[str, FunctionEvidence]
     instructions: Mapping[int, CodeTouches]
+    sources: Mapping[int, str] = field(default_factory=dict)
+    asked: dict[_Code, FunctionEvidence] = field(default_factory=dict, init=False, compare=False, repr=False)
 
 
 def symbol_name(access: Access) -> str | None:
@@ -91,9 +96,9 @@ def symbol_name(access: Access) -> str | None:
 
 def function_names(profile: Profile) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The function names of a profile: whole ones, and prefixes where perf cut the symbol."""
-    accesses = [access for line in profile.lines for access in line.accesses if access.function]
-    whole = {symbol_name(access) for access in accesses if not access.symbol_cut}
-    cut = {symbol_name(access) for access in accesses if access.symbol_cut}
+    told = {(access.function, access.symbol_cut): access for line in profile.lines for access in line.accesses}
+    whole = {symbol_name(access) for access in told.values() if not access.symbol_cut}
+    cut = {symbol_name(access) for access in told.values() if access.symbol_cut}
     # Paravirtualised kernels call native_X where others call X; either name may stand in the report.
     whole |= {f"native_{name}" for name in whole if name}
     return tuple(sorted(filter(None, whole))), tuple(sorted(filter(None, cut)))
@@ -142,6 +147,9 @@ def evidence_of(access: Access, evidence: CodeEvidence) -> FunctionEvidence:
 
     A symbol that perf cut stands for all functions that begin so.
     """
+    code = access.function, access.symbol_cut, access.code_address
+    if (before := evidence.asked.get(code)) is not None:
+        return before
     name, functions = symbol_name(access), evidence.functions
     if name is None:
         known = NOTHING
@@ -150,7 +158,8 @@ def evidence_of(access: Access, evidence: CodeEvidence) -> FunctionEvidence:
     else:
         known = _evidence_of_prefix(name, functions) if access.symbol_cut else _posix_evidence(name)
     instruction = None if access.code_address is None else evidence.instructions.get(access.code_address)
-    return known if instruction is None else replace(known, touches=instruction)
+    known = evidence.asked[code] = known if instruction is None else replace(known, touches=instruction)
+    return known
 
 
 def _direct_reach(item: Touched) -> Reach:

@@ -20,7 +20,7 @@ from linesmith.analyzer.attribution.identify import lines_of_unknown_memory, rec
 from linesmith.analyzer.attribution.line_members import KNOWN
 from linesmith.analyzer.attribution.lock import is_helper
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.containment import Containment
+from linesmith.analyzer.layouts.containment import containment_of
 from linesmith.analyzer.model import CacheLine, Finding, ObjectArea, ObjectKind, Profile
 
 # Bytes of a record, by the layout's id.
@@ -43,7 +43,7 @@ def found_objects(profile: Profile, findings: Sequence[Finding], layouts: Layout
 
     ``findings`` are lines of the profile. The areas do not overlap each other or known objects.
     """
-    containment = Containment(layouts)
+    containment = containment_of(layouts)
     own = [one for one in findings if one.address is not None and one.objects and one.objects[0].outcome in KNOWN]
     known = [area for area in profile.areas if record_of(area, containment) is not None]
     met = tuple(separate(outside(known, own), layouts))

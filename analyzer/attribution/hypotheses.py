@@ -74,8 +74,10 @@ class Hypothesis(NamedTuple):
 
     def start_at(self, offset: int) -> int:
         """Where the record would begin by what lies at an offset of the line, or at the one before it that is known."""
+        if not self.ways:
+            return self.start
         before = [start for one, start in self.ways if one <= offset]
-        return before[-1] if before else self.ways[0][1] if self.ways else self.start
+        return before[-1] if before else self.ways[0][1]
 
 
 @dataclass(frozen=True, slots=True)

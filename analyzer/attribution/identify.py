@@ -22,7 +22,7 @@ from linesmith.analyzer.attribution.evidence import CodeEvidence
 from linesmith.analyzer.attribution.line_members import KNOWN, against_widths, agreement_with, instruction_of
 from linesmith.analyzer.attribution.variables import ObjectMap, PlacedObject
 from linesmith.analyzer.layouts.collection import Layouts, bare_name
-from linesmith.analyzer.layouts.containment import Containment
+from linesmith.analyzer.layouts.containment import Containment, containment_of
 from linesmith.analyzer.model import (
     ADJACENT_LINE_BYTES,
     Access,
@@ -70,7 +70,7 @@ def record_of(area: ObjectArea, containment: Containment) -> Layout | None:
 
 def with_found_caches(kernel: Kernel, profile: Profile, layouts: Layouts) -> Kernel:
     """The kernel with the slab caches in which objects of its records were found, the one with most objects of each."""
-    containment = Containment(layouts)
+    containment = containment_of(layouts)
     counted: dict[str, Counter[tuple[str, int, int]]] = {}
     records: dict[str, Layout] = {}
     for area in profile.areas:
@@ -89,17 +89,17 @@ def open_objects(profile: Profile, kernel: bool) -> tuple[CacheLine, ...]:
     """
     several = (one for one in profile.areas if len(_of_its_own(one).types) != 1)
     known = ObjectMap(area for area in several if area.kind is ObjectKind.SLAB)
-    met: dict[tuple[int, int], list[Access]] = {}
+    met: dict[tuple[int, int], list[tuple[Access, int]]] = {}
     for line in profile.lines:
-        for access in line.accesses:
-            if line.address is None or access.offset is None or access.kernel not in (kernel, None):
-                continue
-            place = known.at(line.address + access.offset)
-            if place is not None:
-                inside = line.address + access.offset - place.start
-                met.setdefault((place.start, place.area.size), []).append(replace(access, offset=inside))
-    lines = (CacheLine(0, start, tuple(seen), size) for (start, size), seen in met.items())
-    return tuple(sorted(lines, key=lambda one: -sum(map(weight, one.accesses)))[:MOST_OBJECTS])
+        for access, place in known.met_on(line):
+            if access.kernel in (kernel, None):
+                inside = (line.address or 0) + (access.offset or 0) - place.start
+                met.setdefault((place.start, place.area.size), []).append((access, inside))
+    ordered = sorted(met.items(), key=lambda item: -sum(weight(access) for access, _ in item[1]))
+    return tuple(
+        CacheLine(0, start, tuple(replace(access, offset=inside) for access, inside in seen), size)
+        for (start, size), seen in ordered[:MOST_OBJECTS]
+    )
 
 
 def identified(profile: Profile, objects: Sequence[CacheLine], evidence: CodeEvidence) -> IdentifiedObjects:
@@ -305,20 +305,10 @@ def lines_known_to_hold(record: str, profile: Profile, containment: Containment)
     holders = {place.container for layout in variants for place in containment.places(layout.id)}
     layouts = ((area, record_of(area, containment)) for area in profile.areas)
     known = ObjectMap(area for area, layout in layouts if layout is not None and layout.id in holders)
-
-    def holds(line: CacheLine) -> bool:
-        offsets = (access.offset for access in line.accesses if access.offset is not None)
-        return known.meets(line) and any(known.at((line.address or 0) + offset) for offset in offsets)
-
-    return tuple(line for line in profile.lines if line.address is not None and holds(line))
+    return tuple(filter(known.met_on, profile.lines))
 
 
 def lines_of_unknown_memory(profile: Profile) -> tuple[CacheLine, ...]:
     """The lines of which nothing says what lies on them."""
     known = ObjectMap(profile.areas)
-
-    def unknown(line: CacheLine) -> bool:
-        offsets = (access.offset for access in line.accesses if access.offset is not None)
-        return line.address is None or not any(known.at(line.address + offset) for offset in offsets)
-
-    return tuple(filter(unknown, profile.lines))
+    return tuple(line for line in profile.lines if not known.met_on(line))

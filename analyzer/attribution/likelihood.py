@@ -57,6 +57,7 @@ class Clue:
 
     ``weight`` dampens counts, for samples of one place repeat one fact. ``mapped`` is the share of what the function
     does, 0 to 1, for which ``touches`` is known; each of ``spots`` is equally likely to be met.
+    ``by_instruction`` tells that the instructions are known: then nothing else that their function does matters.
     """
 
     offset: int
@@ -68,11 +69,10 @@ class Clue:
     mapped: float
     spots: tuple[Spot, ...]
     containment: Containment = field(compare=False, repr=False)
+    by_instruction: bool = field(init=False)
 
-    @property
-    def by_instruction(self) -> bool:
-        """Whether the instructions are known, so that nothing else that their function does matters."""
-        return bool(self.spots) and self.touches.trust > BY_FUNCTION
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "by_instruction", bool(self.spots) and self.touches.trust > BY_FUNCTION)
 
 
 def clues_of(accesses: Iterable[Access], evidence: CodeEvidence) -> tuple[Clue, ...]:
@@ -135,24 +135,23 @@ def touch_likelihood(clue: Clue) -> float:
 
 def probability(clue: Clue, layout: int, offset: int) -> tuple[float, bool]:
     """Likelihood that the clue met ``offset`` of a layout, and whether there is a reason that it did."""
-    if not 0 <= offset < clue.containment.layouts.by_id(layout).size:
+    containment, by_instruction = clue.containment, clue.by_instruction
+    if not containment.holds(layout, offset):
         return OUTSIDE, False
-    leaves = clue.containment.leaves(layout, offset)
+    leaves = containment.leaves(layout, offset)
     if not leaves:
         return HOLE, False
-    reached = 0.0
-    if not clue.by_instruction:
-        reached = max(_leaf_probability(leaf, offset, clue) for leaf in leaves)
-    elements = (
-        min(clue.containment.multiplicity(layout, offset), MOST_ELEMENTS) if clue.touches.trust <= BY_FUNCTION else 1
-    )
-    reasoned = reached + touch_likelihood(clue) * touched(clue, layout, offset) / elements
+    reasoned = 0.0 if by_instruction else max(_leaf_probability(leaf, offset, clue) for leaf in leaves)
+    if sure := touched(clue, layout, offset):
+        several = clue.touches.trust <= BY_FUNCTION
+        elements = min(containment.multiplicity(layout, offset), MOST_ELEMENTS) if several else 1
+        reasoned += touch_likelihood(clue) * sure / elements
     if reasoned > 0:
         return reasoned, True
     if leaves[0].offset != offset:
         return UNEXPLAINED_INSIDE, False
     # What is known of all code of a function speaks against the leaf, too. An instruction touches another object's.
-    return UNEXPLAINED_LEAF if clue.by_instruction else max(UNEXPLAINED_LEAF * (1.0 - clue.mapped), OUTSIDE), False
+    return UNEXPLAINED_LEAF if by_instruction else max(UNEXPLAINED_LEAF * (1.0 - clue.mapped), OUTSIDE), False
 
 
 def touched(clue: Clue, layout: int, offset: int) -> float:
@@ -161,7 +160,7 @@ def touched(clue: Clue, layout: int, offset: int) -> float:
     Code that walks a list knows links only. If it also works on a record that holds such links, it is that one's
     link, or that of another object one pointer further.
     """
-    if not clue.spots:
+    if not clue.spots or clue.touches.records.isdisjoint(clue.containment.records_at(layout, offset)):
         return 0.0
     met = touching_leaves(clue.touches, clue.sampled, layout, offset, clue.containment)
     return max((_as_held(clue, leaf, number) for leaf, number in met), default=0.0)

@@ -209,11 +209,12 @@ def _leaves(access: Access, one: LineObject, evidence: CodeEvidence) -> list[Lea
     """
     if one.layout is None or one.outcome not in KNOWN or access.offset is None:
         return []
-    place, containment, known = one.place(access.offset), evidence.containment, evidence_of(access, evidence)
+    place, containment = one.place(access.offset), evidence.containment
+    if not (there := containment.leaves(one.layout, place)):
+        return []
+    known = evidence_of(access, evidence)
     width = access.width or known.touches.width
-    leaves = [
-        leaf for leaf in containment.leaves(one.layout, place) if fits(leaf, one.layout, place, width, containment)
-    ]
+    leaves = [leaf for leaf in there if fits(leaf, one.layout, place, width, containment)]
     met = [leaf for leaf, _ in touching_leaves(known.touches, sampled_kinds([access]), one.layout, place, containment)]
     reached = [leaf for leaf in leaves if any(name in known.records for name, _ in leaf.chain)]
     return [leaf for leaf in leaves if leaf in met] or reached or leaves
@@ -256,7 +257,7 @@ def against_widths(one: LineObject, accesses: Iterable[Access], evidence: CodeEv
 
 
 def _member(spot: _AccessPlace, group: Sequence[Access], evidence: CodeEvidence) -> LineMember:
-    functions = _functions(group)
+    functions = _functions(group, evidence.sources)
     reads = sum(max(one.contended, (one.records or 0) - one.stores) for one in group)
     # Without a type the names of most functions that were sampled there must do.
     locking = sum(one.contended + one.stores for one in functions if takes_lock(one.name))
@@ -319,7 +320,7 @@ def _callers(accesses: Iterable[Access]) -> tuple[CallPath, ...]:
     return tuple(CallPath(path, count) for path, count in counts.most_common(MOST_CALL_PATHS))
 
 
-def _functions(accesses: Sequence[Access]) -> tuple[MemberFunction, ...]:
+def _functions(accesses: Sequence[Access], written: Mapping[int, str]) -> tuple[MemberFunction, ...]:
     grouped: dict[str, list[Access]] = {}
     for access in accesses:
         grouped.setdefault(access.code, []).append(access)
@@ -331,9 +332,12 @@ def _functions(accesses: Sequence[Access]) -> tuple[MemberFunction, ...]:
         sources: Counter[str] = Counter()
         for one in group:
             # What is no file and line is the symbol with its offset.
-            if one.source and _SOURCE.search(one.source):
-                sources[one.source] += one.contended + one.stores
-        source = sources.most_common(1)[0][0] if sources else ""
+            source = written.get(one.code_address or 0, one.source)
+            if source and _SOURCE.search(source):
+                sources[source] += one.contended + one.stores
         records_in_all = sum(records) if records else None
-        functions.append(MemberFunction(name, contended, stores, records_in_all, cpus, source=source))
+        most = sources.most_common(1)
+        functions.append(
+            MemberFunction(name, contended, stores, records_in_all, cpus, source=most[0][0] if most else "")
+        )
     return tuple(sorted(functions, key=lambda one: (-one.contended - one.stores, one.name)))

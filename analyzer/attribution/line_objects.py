@@ -305,6 +305,7 @@ class _SureElsewhere:
     ) -> None:
         self._sure = sure
         self._parts = parts
+        self._part_starts = sorted((one.address, number) for number, one in enumerate(parts))
         self._addresses = [one.address for one in sure]
         self._types = frozenset(one.layout for one in sure)
         self._known = known
@@ -321,7 +322,11 @@ class _SureElsewhere:
                 whole = self._known.reaching(one, line)
                 if whole is not None:
                     return (replace(whole, reason=reason),)
-        for part in self._parts if objects[0].outcome is Outcome.CANNOT_TELL else ():
+        if objects[0].outcome is not Outcome.CANNOT_TELL:
+            return objects
+        first, last = (bisect_left(self._part_starts, (at, 0)) for at in (line.address, line.address + line.bytes))
+        for number in sorted(number for _, number in self._part_starts[first:last]):
+            part = self._parts[number]
             begun = self._known.begun(Hypothesis(part.layout, part.address - line.address), line)
             if begun is not None:
                 return (replace(begun, reason=_BEGINS_HERE),)

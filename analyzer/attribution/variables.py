@@ -15,7 +15,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -179,8 +180,7 @@ def _copies(profile: Profile, symbols: ElfSymbols, accesses: AccessMap) -> dict[
     return {cpu: found.most_common(1)[0][0] for cpu, found in votes.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedObject:
+class PlacedObject(NamedTuple):
     """One object of an area; ``start`` is its first address."""
 
     area: ObjectArea
@@ -203,6 +203,18 @@ class ObjectMap:
         """Whether an area reaches onto the line."""
         index = bisect_left(self._starts, (line.address or 0) + line.bytes) - 1
         return index >= 0 and self._areas[index].end > (line.address or 0)
+
+    def met_on(self, line: CacheLine) -> list[tuple[Access, PlacedObject]]:
+        """The accesses of the line that met an object, each with it."""
+        begin = line.address
+        if begin is None or not self.meets(line):
+            return []
+        whole = self.at(begin)
+        if whole is not None and whole.end >= begin + line.bytes:
+            return [(access, whole) for access in line.accesses if access.offset is not None]
+        places = {offset: self.at(begin + offset) for one in line.accesses if (offset := one.offset) is not None}
+        met = ((access, places.get(access.offset)) for access in line.accesses if access.offset is not None)
+        return [(access, place) for access, place in met if place is not None]
 
     def element_at(self, address: int) -> PlacedObject | None:
         """The same, named as an element where a variable is an array: ``per_thread[3]``."""
@@ -265,33 +277,24 @@ def _is_of_kernel(profile: Profile) -> bool:
 
 def lines_apart(profile: Profile) -> dict[int, str]:
     """By address the lines of which most contended accesses met such objects, each with the owner of most of them."""
-    owned = sorted((area for area in profile.areas if owner_of(area, profile)), key=lambda area: area.address)
-    starts, known = [area.address for area in owned], ObjectMap(owned)
+    owners = {id(area): owner for area in profile.areas if (owner := owner_of(area, profile))}
+    known = ObjectMap(area for area in profile.areas if id(area) in owners)
     apart: dict[int, str] = {}
-    for line in profile.lines:
-        last = -1 if line.address is None else bisect_right(starts, line.address + line.bytes - 1) - 1
-        if line.address is None or last < 0 or owned[last].end <= line.address:
-            continue
+    for line in profile.lines if owners else ():
         met: Counter[str] = Counter()
-        for access in line.accesses:
-            place = None if access.offset is None else known.at(line.address + access.offset)
-            met[owner_of(place.area, profile) if place else ""] += access.contended
-        total, others = met.total(), met.pop("", 0)
-        if total and total - others >= _MOSTLY * total:
+        for access, place in known.met_on(line):
+            met[owners[id(place.area)]] += access.contended
+        if line.address is not None and 0 < met.total() >= _MOSTLY * sum(one.contended for one in line.accesses):
             apart[line.address] = max(met, key=lambda owner: met[owner])
     return apart
 
 
 def main_area(line: CacheLine, known: ObjectMap) -> ObjectArea | None:
     """The object that most contended accesses of a line met."""
-    met: Counter[int] = Counter()
-    areas = {}
-    for access in line.accesses:
-        if line.address is not None and access.offset is not None:
-            place = known.at(line.address + access.offset)
-            if place:
-                areas[id(place.area)] = place.area
-                met[id(place.area)] += access.contended
+    met, areas = Counter[int](), dict[int, ObjectArea]()
+    for access, place in known.met_on(line):
+        areas[id(place.area)] = place.area
+        met[id(place.area)] += access.contended
     return areas[met.most_common(1)[0][0]] if met else None
 
 

@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from math import prod
-from typing import Concatenate, ParamSpec, TypeVar, cast
+from typing import Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.leaves import flatten, leaves_at, stride
@@ -27,8 +26,7 @@ PLACES = 20_000
 PAGE_OVERLAYS = ("page", "folio", "slab", "ptdesc", "zpdesc")
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddedPlace:
+class EmbeddedPlace(NamedTuple):
     """A record embedded in ``container`` (a layout id) at ``offset`` bytes; offset 0 of itself at depth 0."""
 
     container: int
@@ -66,6 +64,17 @@ class Containment:
         """Leaves that hold the byte at ``offset``, those that begin there first; empty for holes."""
         found = leaves_at(self.layouts.by_id(layout_id), self.layouts, offset)
         return tuple(sorted(found, key=lambda leaf: (leaf.offset != offset, leaf.size)))
+
+    @_remembered
+    def holds(self, layout_id: int, offset: int) -> bool:
+        """Whether the byte at ``offset`` lies in the layout, not beside it."""
+        return 0 <= offset < self.layouts.by_id(layout_id).size
+
+    @_remembered
+    def records_at(self, layout_id: int, offset: int) -> frozenset[int]:
+        """The records, and others that name the same memory, of which the byte at ``offset`` is a part."""
+        entered = {one.record for leaf in self.leaves(layout_id, offset) for one in leaf.entered}
+        return frozenset(entered).union(*map(self.overlays, entered))
 
     @_remembered
     def folded(self, layout_id: int, offset: int) -> tuple[int, int]:
@@ -168,6 +177,12 @@ class Containment:
         """The named records that hold this one by value and are not held by another that does."""
         ids = dict.fromkeys(place.container for place in self.places(layout_id) if place.container != layout_id)
         return tuple(self.layouts.by_id(one) for one in ids)
+
+
+@lru_cache(maxsize=4)
+def containment_of(layouts: Layouts) -> Containment:
+    """Who holds whom, worked out once for all that ask."""
+    return Containment(layouts)
 
 
 @lru_cache(maxsize=4)

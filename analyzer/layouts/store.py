@@ -34,7 +34,7 @@ SUFFIX = ".index"
 # How a saved index begins.
 MAGIC = b"linesmith-saved1\n"
 # Everything that is kept of a build; it shares the room there is.
-KEPT = ("*.index", "*.access", "*.scan", "*.units", "*.places", "*.held")
+KEPT = ("*.index", "*.access", "*.found", "*.scan", "*.units", "*.places", "*.held")
 MOST_CACHED_BYTES = 1 << 30
 LEFTOVER_SECONDS = 3600
 _PREFIX = struct.Struct("<16sII")

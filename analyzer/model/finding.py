@@ -18,8 +18,9 @@ from linesmith.analyzer.model.layout import CACHE_LINE_BYTES, MemberPair
 class Bounds:
     """An amount of which only limits are known; both are equal where it is known."""
 
-    least: float = 0.0
-    most: float = 0.0
+    # Exact counts are whole numbers, and are so when they are read back.
+    least: int | float = 0.0
+    most: int | float = 0.0
 
     def __add__(self, other: Bounds) -> Bounds:
         return Bounds(self.least + other.least, self.most + other.most)
@@ -74,7 +75,7 @@ class LineCost:
     """
 
     contended: int = 0
-    cycles: float = 0.0
+    cycles: int | float = 0.0
     slow_cycles: float = 0.0
     sharings: tuple[SharingCost, ...] = ()
     removable: Bounds = Bounds()

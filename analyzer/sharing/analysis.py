@@ -29,7 +29,7 @@ from linesmith.analyzer.attribution.placement import (
 )
 from linesmith.analyzer.attribution.variables import ObjectMap, lines_apart, main_area
 from linesmith.analyzer.base.errors import DebugInfoMissing, ProfileError
-from linesmith.analyzer.layouts.containment import Containment
+from linesmith.analyzer.layouts.containment import Containment, containment_of
 from linesmith.analyzer.layouts.dwarf import Reading, operands, touched
 from linesmith.analyzer.model import (
     CacheLine,
@@ -45,6 +45,7 @@ from linesmith.analyzer.sharing.contended_lock import name_locks
 from linesmith.analyzer.sharing.cost import removable_limit
 from linesmith.analyzer.sharing.findings import code_evidence, findings
 from linesmith.analyzer.sharing.records import WORTH_CHANGING, RecordContention, contention_by_record
+from linesmith.analyzer.sharing.store import KeptAnswers, kept_answers
 from linesmith.analyzer.slab.allocation import Kernel
 from linesmith.analyzer.slab.caches import machine_of, release_of
 
@@ -57,6 +58,8 @@ MOST_QUIET = 100
 MOST_EXAMPLES = 3
 # Lines below the hottest that are looked at for a type.
 MOST_COLDER = 200
+
+_Code = tuple[tuple[Touched, ...], tuple[Operand, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,59 @@ class Explanation:
     unseen: tuple[CacheLine, ...] = ()
     narrowed_to: str = ""
     records: tuple[RecordContention, ...] = ()
+    answers: KeptAnswers | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _KeptExplanation:
+    """What of an explanation is kept: not the ``lines`` if they are those given, and no finding twice.
+
+    ``left_out`` and those in ``explained``, which are of each record, are numbers of lines and of findings.
+    """
+
+    findings: tuple[Finding, ...]
+    left_out: tuple[int, ...]
+    profile: Profile
+    lines: tuple[CacheLine, ...] | None
+    same_build: bool
+    votes: dict[int, LineObject]
+    records: tuple[RecordContention, ...]
+    explained: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(cls, found: Explanation) -> _KeptExplanation:
+        """What ``explain`` found."""
+        profile, lines = found.profile, found.profile.lines
+        number = {id(one): at for at, one in enumerate((*lines, *found.findings))}
+        return cls(
+            found.findings,
+            tuple(number[id(line)] for line in found.left_out),
+            replace(profile, lines=(), source=""),
+            None if lines is found.given.lines else lines,
+            found.same_build,
+            dict(found.votes),
+            tuple(replace(record, findings=()) for record in found.records),
+            tuple(tuple(number[id(one)] - len(lines) for one in record.findings) for record in found.records),
+        )
+
+    def explanation(
+        self, reading: Reading, given: Profile, accesses: AccessMap | None, answers: KeptAnswers
+    ) -> Explanation:
+        """What it was made of, for a profile and a build that are the same."""
+        lines = given.lines if self.lines is None else self.lines
+        pairs = zip(self.records, self.explained, strict=True)
+        return Explanation(
+            self.findings,
+            tuple(lines[number] for number in self.left_out),
+            replace(self.profile, lines=lines, source=given.source),
+            self.same_build,
+            reading,
+            given,
+            accesses,
+            votes=self.votes,
+            records=tuple(replace(one, findings=tuple(self.findings[at] for at in numbers)) for one, numbers in pairs),
+            answers=answers,
+        )
 
 
 def explain(
@@ -101,9 +157,22 @@ def explain(
     ``ProfileError`` when the profile was recorded on another build, ``DebugInfoMissing`` where there is BTF only,
     ``ElfError`` or ``DebugInfoDamaged``.
     """
-    given, elf = profile, Path(reading.identity.path)
     _refuse_unfit(reading, profile, trust)
-    accesses, kernel = map_of(elf), is_kernel(reading.layouts)
+    accesses = map_of(Path(reading.identity.path))
+    answers, question = kept_answers(reading, profile, trust.value, accesses is not None), ("explanation", top)
+    if answers is not None and (kept := answers.load(question, _KeptExplanation)) is not None:
+        return kept.explanation(reading, profile, accesses, answers)
+    found = replace(_explained_anew(reading, profile, top, accesses, trust), answers=answers)
+    if answers is not None:
+        answers.keep(question, _KeptExplanation.of(found))
+    return found
+
+
+def _explained_anew(
+    reading: Reading, profile: Profile, top: int, accesses: AccessMap | None, trust: Trust
+) -> Explanation:
+    """What ``explain`` answers."""
+    given, elf, kernel = profile, Path(reading.identity.path), is_kernel(reading.layouts)
     profile = placed(profile, reading.identity, reading.layouts, accesses, kernel, trust)
     # By build-id, or because its code addresses were found in the file.
     recorded = profile.recording.build_id if profile.recording else None
@@ -117,12 +186,13 @@ def explain(
             profile = with_variables(profile, reading.identity, reading.layouts, accesses, kernel, moved)
     kept, left_out = _hottest(profile, top)
     objects = open_objects(profile, kernel)
-    code = _code_of(objects, profile, elf)
-    evidence = code_evidence(objects, profile, Containment(reading.layouts), *code, accesses, same_build)
+    # Of the functions of both at once: to look for any takes most of the time.
+    code = _code_of((*objects, *kept), profile, elf)
+    evidence = code_evidence(objects, profile, containment_of(reading.layouts), *code, accesses, same_build)
     known = identified(profile, objects, evidence)
     profile = replace(profile, areas=known.areas)
     found = Explanation((), left_out, profile, same_build, reading, given, accesses, votes=known.votes)
-    locked = name_locks(_explained(found, kept), reading.layouts, accesses, partial(touched, elf), profile)
+    locked = name_locks(_explained(found, kept, code), reading.layouts, accesses, partial(touched, elf), profile)
     profile = replace(profile, areas=(*profile.areas, *found_objects(profile, locked, reading.layouts)))
     records = contention_by_record(locked, profile, reading.layouts)
     return replace(found, findings=locked, profile=profile, records=records)
@@ -134,7 +204,7 @@ def narrowed(found: Explanation, record: str) -> Explanation:
     Where none of the hottest does, the colder ones are the findings. Only a look at every line of a report, or of
     samples, can tell which of them hold one.
     """
-    containment = Containment(found.reading.layouts)
+    containment = containment_of(found.reading.layouts)
     held = holding(found.findings, record, containment)
     left, apart = replace(found.profile, lines=found.left_out), lines_apart(found.profile)
     lines = left.lines
@@ -199,7 +269,7 @@ def quiet_lines(found: Explanation) -> tuple[Finding, ...]:
     records = list(dict.fromkeys(one.type for one in met if one.layout is not None))[:MOST_RECORDS]
     if not found.profile.areas or not records:
         return ()
-    containment, apart = Containment(found.reading.layouts), lines_apart(found.profile)
+    containment, apart = containment_of(found.reading.layouts), lines_apart(found.profile)
     quiet = tuple(line for line in found.unseen or found.left_out if line.address not in apart)
     left = replace(found.profile, lines=quiet)
     holding_one = {record: lines_known_to_hold(record, left, containment)[:MOST_QUIET] for record in records}
@@ -212,13 +282,16 @@ def quiet_lines(found: Explanation) -> tuple[Finding, ...]:
     )
 
 
-def _explained(found: Explanation, lines: Sequence[CacheLine]) -> tuple[Finding, ...]:
-    """The findings of these lines of the profile."""
-    reading, elf = found.reading, Path(found.reading.identity.path)
-    return findings(
+def _explained(found: Explanation, lines: Sequence[CacheLine], code: _Code | None = None) -> tuple[Finding, ...]:
+    """The findings of these lines of the profile; ``code`` is that of their functions, if it was read before."""
+    reading, elf, answers = found.reading, Path(found.reading.identity.path), None if code else found.answers
+    question = "findings", *((line.rank, line.address) for line in lines)
+    if answers is not None and (kept := answers.load(question, tuple[Finding, ...])) is not None:
+        return kept
+    explained = findings(
         found.profile,
         reading.layouts,
-        *_code_of(lines, found.profile, elf),
+        *(code or _code_of(lines, found.profile, elf)),
         lines,
         found.accesses,
         found.same_build,
@@ -226,11 +299,12 @@ def _explained(found: Explanation, lines: Sequence[CacheLine]) -> tuple[Finding,
         Kernel(machine_of(reading.identity.machine, release_of(elf))) if is_kernel(reading.layouts) else None,
         found.votes,
     )
+    if answers is not None:
+        answers.keep(question, explained)
+    return explained
 
 
-def _code_of(
-    lines: Sequence[CacheLine], profile: Profile, elf: Path
-) -> tuple[tuple[Touched, ...], tuple[Operand, ...]]:
+def _code_of(lines: Sequence[CacheLine], profile: Profile, elf: Path) -> _Code:
     """What the functions of the lines declare, and the operands of their instructions."""
     asked = function_names(replace(profile, lines=tuple(lines)))
     return touched(elf, *asked), operands(elf, *asked)

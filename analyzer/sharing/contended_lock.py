@@ -20,7 +20,6 @@ from linesmith.analyzer.model import (
     ContendedLock,
     Finding,
     Layout,
-    LineObject,
     Outcome,
     Profile,
     Protected,
@@ -40,6 +39,8 @@ HELD_SHARE = 0.5
 SMALL_LOCK = 8
 
 _Writers = Mapping[str, frozenset[str]]
+# The id of a layout, and the name of a member.
+_Place = tuple[int, str]
 Asking = Callable[[Sequence[str]], Iterable[Touched]]
 
 
@@ -57,28 +58,73 @@ class _LockMember:
     alone: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _LockUsers:
+    """A lock of a ``type`` with the functions that write each member of the object, and those that touch the lock.
+
+    ``writing`` are those that write other members, the first ``MOST_FUNCTIONS``; ``words`` those of them that touch the
+    lock's own words.
+    """
+
+    type: str
+    lock: _LockMember
+    writers: _Writers
+    writing: tuple[str, ...]
+    words: tuple[str, ...]
+
+    @classmethod
+    def of(cls, type_: str, lock: _LockMember, touched: TypeAccesses) -> _LockUsers:
+        """``touched`` are all accesses to the object."""
+        writers: dict[str, frozenset[str]] = {}
+        for member in touched.members:
+            top = _top(member.path)
+            writers[top] = writers.get(top, frozenset()) | frozenset(member.writers)
+        writing = sorted({name for top, names in writers.items() if top != lock.name for name in names})
+        own = (member for member in touched.members if _top(member.path) == lock.name)
+        words = {one.function for member in own for one in member.functions}
+        return cls(type_, lock, writers, tuple(writing[:MOST_FUNCTIONS]), tuple(one for one in writing if one in words))
+
+    def holders(self, reached: Iterable[Touched]) -> dict[str, frozenset[str]]:
+        """Functions that take the lock and write other members, with how they take it (nothing: by its own words)."""
+        found, lock, asked = {name: frozenset[str]() for name in self.words}, self.lock, frozenset(self.writing)
+        for one in reached:
+            if one.inlined_from and one.function in asked and one.via == "parameter" and takes_lock(one.inlined_from):
+                # By its parameter and its name: this very lock.
+                stem = purpose(lock.name)
+                alike = one.record == lock.layout.name and bool(stem) and stem <= words_of(one.inlined_from)
+                if lock.alone if one.record in lock.records else alike:
+                    found[one.function] = found.get(one.function, frozenset()) | {one.inlined_from}
+        return found
+
+
 def name_locks(
     found: Iterable[Finding], layouts: Layouts, accesses: AccessMap | None, asking: Asking, profile: Profile
 ) -> tuple[Finding, ...]:
     """The findings, those of lock contention with their lock; ``asking`` tells what functions can reach."""
+    findings = tuple(found)
+    contended = [_contended(finding) for finding in findings]
+    owners = {one: finding.objects[0].type for finding, one in zip(findings, contended, strict=True) if one}
+    if not owners:
+        return findings
     ran = frozenset(_ran(profile))
     told = any(access.call_paths for line in profile.lines for access in line.accesses)
-    known: dict[tuple[int, str], ContendedLock] = {}
-    answer = []
-    for finding in found:
-        owner = finding.objects[0] if finding.objects else None
-        name = _contended(finding)
-        if name and owner is not None and owner.layout is not None and owner.outcome is Outcome.RESOLVED:
-            key = owner.layout, name
-            if key not in known:
-                known[key] = _contended_lock(owner, name, layouts, accesses, asking, ran)
-                if accesses is not None and not told:
-                    layout = layouts.by_id(owner.layout)
-                    known[key] = replace(known[key], possible=_possible(layout, name, accesses, ran))
-            answer.append(replace(finding, lock=known[key]))
+    known, users = dict[_Place, ContendedLock](), dict[_Place, _LockUsers]()
+    for place, type_ in owners.items():
+        layout = layouts.by_id(place[0])
+        lock = _lock(layout, place[1], layouts)
+        if lock is None or accesses is None:
+            known[place] = _by_itself(type_, place[1], layout, lock)
         else:
-            answer.append(finding)
-    return tuple(answer)
+            users[place] = _LockUsers.of(type_, lock, accesses_of(layout, layouts, accesses))
+    # About the functions of all locks at once: to look for any of them takes most of the time.
+    asked = {name for one in users.values() for name in one.writing}
+    reached = tuple(asking(sorted(asked))) if asked else ()
+    known |= {place: _contended_lock(one, reached, ran) for place, one in users.items()}
+    if accesses is not None and not told:
+        possible = {place: _possible(layouts.by_id(place[0]), place[1], accesses, ran) for place in known}
+        known = {place: replace(one, possible=possible[place]) for place, one in known.items()}
+    pairs = zip(findings, contended, strict=True)
+    return tuple(replace(finding, lock=known[one]) if one else finding for finding, one in pairs)
 
 
 def _possible(layout: Layout, name: str, accesses: AccessMap, ran: frozenset[str]) -> tuple[str, ...]:
@@ -104,44 +150,42 @@ def _ran(profile: Profile) -> Iterator[str]:
             yield from path.functions
 
 
-def _contended(finding: Finding) -> str:
-    """The lock of the line's first object that most accesses waited for."""
+def _contended(finding: Finding) -> _Place | None:
+    """The lock of the line's first object that most accesses waited for; ``None`` where that is not known."""
+    owner = finding.objects[0] if finding.objects else None
+    if owner is None or owner.layout is None or owner.outcome is not Outcome.RESOLVED:
+        return None
     if TriageKind.LOCK_CONTENTION not in finding.triage.kinds:
-        return ""
+        return None
     names = top_names(finding.members, finding.objects)
     waited: dict[str, int] = {}
     for member in finding.members:
         if member.lock and names[member.offset] == member.top:
             contended = sum(function.contended for function in member.functions)
             waited[member.top] = waited.get(member.top, 0) + contended
-    return max(waited, key=lambda name: waited[name], default="")
+    name = max(waited, key=lambda name: waited[name], default="")
+    return (owner.layout, name) if name else None
 
 
-def _contended_lock(
-    owner: LineObject,
-    name: str,
-    layouts: Layouts,
-    accesses: AccessMap | None,
-    asking: Asking,
-    ran: frozenset[str],
-) -> ContendedLock:
-    layout = layouts.by_id(owner.layout or 0)
-    lock = _lock(layout, name, layouts)
-    if lock is None or accesses is None:
-        word = next((one for one in layout.members if one.name == name), None)
-        record, size = (word.type, word.size) if word else (layout.name, layout.size)
-        if lock:
-            record, size = lock.records[0], lock.size
-        return ContendedLock(owner.type, name, record, remedies=_remedies((), size))
-    touched = accesses_of(layout, layouts, accesses)
-    writers = _writers(touched)
-    holders = _holders(lock, touched, writers, asking)
+def _by_itself(type_: str, name: str, layout: Layout, lock: _LockMember | None) -> ContendedLock:
+    """What is known of a lock without the code, or of an object that is the lock."""
+    word = next((one for one in layout.members if one.name == name), None)
+    record, size = (word.type, word.size) if word else (layout.name, layout.size)
+    if lock:
+        record, size = lock.records[0], lock.size
+    return ContendedLock(type_, name, record, remedies=_remedies((), size))
+
+
+def _contended_lock(users: _LockUsers, reached: Iterable[Touched], ran: frozenset[str]) -> ContendedLock:
+    """``reached`` is what functions can reach, of those that write the object and others."""
+    lock, writers = users.lock, users.writers
+    holders = users.holders(reached)
     members = _protected(lock, writers, frozenset(holders))
     writing = [one for one in holders if one in ran and any(one in writers[member.member] for member in members)]
     taken_by = dict.fromkeys(how for one in writing for how in sorted(holders[one]))
     return ContendedLock(
-        owner.type,
-        name,
+        users.type,
+        lock.name,
         lock.records[0],
         members,
         tuple(writing[:MOST_NAMES]),
@@ -162,37 +206,6 @@ def _lock(layout: Layout, name: str, layouts: Layouts) -> _LockMember | None:
     alike = sum(1 for records in locks.values() if records.keys() & locks[name].keys())
     size = next((member.size for member in layout.members if member.name == name), 0)
     return _LockMember(layout, name, tuple(locks[name]), size, alike == 1)
-
-
-def _writers(touched: TypeAccesses) -> _Writers:
-    """The functions that write each top-level member."""
-    found: dict[str, frozenset[str]] = {}
-    for member in touched.members:
-        top = _top(member.path)
-        found[top] = found.get(top, frozenset()) | frozenset(member.writers)
-    return found
-
-
-def _holders(lock: _LockMember, touched: TypeAccesses, writers: _Writers, asking: Asking) -> dict[str, frozenset[str]]:
-    """Functions that take the lock and write other members, with how they take it (nothing: by its own words)."""
-    own = (member for member in touched.members if _top(member.path) == lock.name)
-    words = {one.function for member in own for one in member.functions}
-    writing = sorted({name for top, names in writers.items() if top != lock.name for name in names})
-    holders = {name: frozenset[str]() for name in writing if name in words}
-    for one in _taking(lock, writing, asking):
-        holders[one.function] = holders.get(one.function, frozenset()) | {one.inlined_from or ""}
-    return holders
-
-
-def _taking(lock: _LockMember, functions: Sequence[str], asking: Asking) -> Iterator[Touched]:
-    """The inlined functions of ``functions`` that take the lock."""
-    for one in asking(functions[:MOST_FUNCTIONS]):
-        if one.inlined_from and one.via == "parameter" and takes_lock(one.inlined_from):
-            # By its parameter and its name: this very lock.
-            stem = purpose(lock.name)
-            alike = one.record == lock.layout.name and bool(stem) and stem <= words_of(one.inlined_from)
-            if lock.alone if one.record in lock.records else alike:
-                yield one
 
 
 def _top(path: str) -> str:

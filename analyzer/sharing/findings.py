@@ -15,7 +15,7 @@ from linesmith.analyzer.attribution.line_members import agreements, line_members
 from linesmith.analyzer.attribution.line_objects import joint_objects
 from linesmith.analyzer.attribution.variables import lines_apart, owner_of_record
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.containment import Containment
+from linesmith.analyzer.layouts.containment import Containment, containment_of
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Access,
@@ -55,17 +55,17 @@ def findings(
     same file; ``same_build`` says that the code addresses of the profile are those of the file. ``kernel`` tells how
     objects lie in the slabs of the profiled kernel, ``votes`` what the code says of the objects of its areas.
     """
-    containment = Containment(layouts)
+    containment = containment_of(layouts)
     explained = tuple(profile.lines if lines is None else lines)
     evidence = code_evidence(explained, profile, containment, touched, operands, accesses, same_build)
+    if accesses is not None and same_build:
+        addresses = {access.code_address for line in explained for access in line.accesses}
+        evidence = replace(evidence, sources=source_places(filter(None, addresses), accesses))
     objects = joint_objects(explained, profile, evidence, kernel, votes)
-    addresses = (access.code_address for line in explained for access in line.accesses)
-    written = source_places(filter(None, addresses), accesses) if accesses is not None and same_build else {}
     attributed = []
     for line, held in zip(explained, objects, strict=True):
         apart = _unsampled(line)
-        placed = (replace(one, source=written.get(one.code_address or 0, one.source)) for one in line.accesses)
-        named = line_members(replace(line, accesses=(*placed, *apart)), held, evidence)
+        named = line_members(replace(line, accesses=(*line.accesses, *apart)), held, evidence)
         unsampled = {access.offset for access in apart}
         members = infer_writers(tuple(one for one in named if one.offset not in unsampled), profile)
         unseen = tuple(one for one in named if one.offset in unsampled)
@@ -156,7 +156,8 @@ def _finding(
     one: _AttributedLine, evidence: CodeEvidence, buddies: Sequence[LinePart], whole: _WholeProfile
 ) -> Finding:
     line, objects, members, profile = one.line, one.objects, one.members, whole.profile
-    straddles, near = straddling(line, objects, evidence.containment.layouts, profile), whole.pair(line.address)
+    straddler = straddling(line, objects, evidence.containment.layouts, whole.by_address)
+    alone = replace(profile, lines=whole.pair(line.address))
     placed = {member.offset for member in members if member.object_offset is not None}
     outcomes: Counter[Outcome] = Counter()
     samples: Counter[Outcome] = Counter()
@@ -175,7 +176,7 @@ def _finding(
         line.stores,
         objects,
         members,
-        triage(line, objects, members, replace(profile, lines=near), straddles, one.unseen),
+        triage(line, objects, members, alone, straddler, one.unseen),
         line.bytes,
         tuple(sorted(outcomes.items())),
         apart or owner_of_record(known, profile),

@@ -26,7 +26,6 @@ from linesmith.analyzer.model import (
     Member,
     ObjectKind,
     Outcome,
-    Profile,
     Side,
 )
 
@@ -47,8 +46,12 @@ def own_members(finding: Finding) -> tuple[LineMember, ...]:
     return tuple(member for member in finding.members if member.begin == start)
 
 
-def straddling(line: CacheLine, objects: Sequence[LineObject], layouts: Layouts, profile: Profile) -> str:
+def straddling(
+    line: CacheLine, objects: Sequence[LineObject], layouts: Layouts, lines: Mapping[int, Sequence[CacheLine]]
+) -> str:
     """The member of the line's first object that lies on this line and on another hot one; ``""`` without one.
+
+    ``lines`` are those of the profile by address.
 
     Arrays are left out: their elements are used one by one.
     """
@@ -58,25 +61,22 @@ def straddling(line: CacheLine, objects: Sequence[LineObject], layouts: Layouts,
     for member in layouts.by_id(owner.layout).members:
         begin = owner.start + member.offset
         whole = member.name and not member.is_bit_field and not member.dimensions
-        if whole and straddles(begin, member.size, line.bytes) and _hot_elsewhere(line, begin, member, profile):
+        if whole and straddles(begin, member.size, line.bytes) and _hot_elsewhere(line, begin, member, lines):
             return member.name
     return ""
 
 
-def _hot_elsewhere(line: CacheLine, begin: int, member: Member, profile: Profile) -> bool:
+def _hot_elsewhere(line: CacheLine, begin: int, member: Member, lines: Mapping[int, Sequence[CacheLine]]) -> bool:
     """Whether the part of the member that is not on ``line`` is contended too; ``begin`` counts from the line."""
     touched = lines_touched(begin, member.size, line.bytes)
     if 0 not in touched:
         return False
-    others = {(line.address or 0) + number * line.bytes: begin - number * line.bytes for number in touched if number}
-    for other in profile.lines:
-        if other.address is None or other.address not in others:
-            continue
-        first = others[other.address]
-        held = range(first, first + member.size)
-        contended = sum(access.contended for access in other.accesses if access.offset in held)
-        if 0 < contended >= OTHER_SHARE * line.contended:
-            return True
+    for number in filter(None, touched):
+        held = range(begin - number * line.bytes, begin - number * line.bytes + member.size)
+        for other in lines.get((line.address or 0) + number * line.bytes, ()):
+            contended = sum(access.contended for access in other.accesses if access.offset in held)
+            if 0 < contended >= OTHER_SHARE * line.contended:
+                return True
     return False
 
 

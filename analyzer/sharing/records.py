@@ -111,9 +111,10 @@ def contention_by_record(
     for one in explained.values():
         of_memory.setdefault(_origin(one), set()).add(_name(one))
     groups: dict[tuple[str, str, str], _RecordSum] = {}
+    called = {id(area): (_memory(area), _area_name(area)) for area in (None, *profile.areas)}
     for line in profile.lines:
-        finding, contended, area = explained.get(line.rank), waits(line), main_area(line, known)
-        place, name = _memory(area), _area_name(area)
+        finding, contended = explained.get(line.rank), waits(line)
+        place, name = called[id(main_area(line, known))]
         if finding is not None:
             place, name = _origin(finding) or place, _name(finding) or name
         elif len(of_memory.get(place, ())) == 1:

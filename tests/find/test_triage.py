@@ -262,7 +262,8 @@ def test_a_member_on_two_lines(address: int, offset: int, contended: int, stradd
     record = Layout(1, "mailbox", RecordKind.STRUCT, 128, (straddler,), natural_alignment=8)
     owner = LineObject("mailbox", 1, 0, 0, 1.0, Outcome.RESOLVED)
     line, other = line_of(accesses("48 answer")), line_of(accesses(f"{offset} answer {contended}"), address, 1)
-    assert straddling(line, (owner,), LayoutTable([record]), profile_of(line, other)) == found
+    lines = {one.address: (one,) for one in (line, other) if one.address is not None}
+    assert straddling(line, (owner,), LayoutTable([record]), lines) == found
 
 
 def test_names_of_locks_and_of_functions_that_take_one_or_wait() -> None:

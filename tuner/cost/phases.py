@@ -16,6 +16,7 @@ from math import gcd
 
 from linesmith.analyzer.base.errors import NotSimulated
 from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.containment import containment_of
 from linesmith.analyzer.layouts.gaps import ObjectStarts, phases
 from linesmith.analyzer.layouts.placement import round_up
 from linesmith.analyzer.model import (
@@ -40,7 +41,7 @@ from linesmith.analyzer.slab.allocation import (
     phase_counts,
 )
 from linesmith.analyzer.slab.starts import slab_places
-from linesmith.tuner.replay.scene import containment_of, relocation
+from linesmith.tuner.replay.scene import relocation
 
 # Shares are sums of fractions; what is nearer to nothing than this is nothing.
 _ROUNDING = 1e-12

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from math import prod
 from operator import attrgetter
 
@@ -22,7 +21,7 @@ from linesmith.analyzer.attribution.identify import record_of
 from linesmith.analyzer.base.errors import NotSimulated
 from linesmith.analyzer.layouts.alignment import record_alignment, with_inferred_alignment
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.containment import Containment
+from linesmith.analyzer.layouts.containment import containment_of
 from linesmith.analyzer.layouts.leaves import leaf_at, leaves_at
 from linesmith.analyzer.layouts.placement import BYTE, lay_out, refusal, round_up
 from linesmith.analyzer.model import (
@@ -285,12 +284,6 @@ def places_in(outer: Layout, record: int, layouts: Layouts, depth: int = 0) -> I
             for element in range(min(elements(member), MOST_PLACES)):
                 here = member.offset + element * inner.size
                 yield from (here + place for place in places_in(inner, record, layouts, depth + 1))
-
-
-@lru_cache(maxsize=1)
-def containment_of(layouts: Layouts) -> Containment:
-    """Who holds whom, worked out once."""
-    return Containment(layouts)
 
 
 def sampled_scene(

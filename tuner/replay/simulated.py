@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from linesmith.analyzer.attribution.identify import record_of
 from linesmith.analyzer.attribution.variables import ObjectMap, lines_apart
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.containment import Containment
+from linesmith.analyzer.layouts.containment import containment_of
 from linesmith.analyzer.model import Better, CacheLine, Finding, Latencies, Metric, Misses, Profile
 
 # Objects lie at multiples of so many bytes.
@@ -61,7 +61,7 @@ class RecordedMembers:
         self._type = type_
         self._named = named
         self._objects = ObjectMap(profile.areas)
-        self._containment = Containment(layouts)
+        self._containment = containment_of(layouts)
         self._found = {one.address: one for one in found}
         self._holders: dict[int, list[tuple[int, int]]] = {}
         for layout in layouts.variants(type_)[:1]:

@@ -20,7 +20,7 @@ from linesmith.analyzer.base.errors import StructureRefused
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.layouts.alignment import record_alignment, with_inferred_alignment
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.containment import Containment
+from linesmith.analyzer.layouts.containment import Containment, containment_of
 from linesmith.analyzer.layouts.placement import MemberPlace, lay_out, refusal, round_up, visible_places
 from linesmith.analyzer.model import (
     Accessor,
@@ -43,7 +43,7 @@ from linesmith.analyzer.slab.allocation import CacheOptions, Kernel, cache_of, o
 from linesmith.analyzer.slab.starts import slab_places
 from linesmith.tuner.constraints.freedom import Premises
 from linesmith.tuner.cost.phases import memory_use
-from linesmith.tuner.replay.scene import DEPTH, containment_of, elements, holds
+from linesmith.tuner.replay.scene import DEPTH, elements, holds
 
 NOTHING_ASKED = CacheOptions()
 WORD = 8
