@@ -8,7 +8,8 @@ of their own over the columns that they left: perf's words, in columns of their 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum, auto
 from functools import lru_cache
@@ -80,28 +81,20 @@ def _kind(word: str) -> WordKind:
     return WordKind[found.lastgroup] if found and found.lastgroup else WordKind.WORD
 
 
-def tokens(lines: Iterable[TextLine]) -> Iterator[Token]:
-    """Every word of ``lines`` in order; a word longer than any that perf prints is cut."""
-    first = FIRST
-    for line in lines:
-        gap = first
-        # Blanks at the end would be tried from each of them on.
-        for blanks, word in _WORDS.findall(line.text.rstrip()):
-            gap = len(blanks) if gap >= 0 else first
-            yield Token(_kind(word), word[:_LONGEST_WORD], line.number, gap)
-            gap = 0
-        first = BEHIND_BLANK if gap < 0 else FIRST
-
-
 class TextCursor:
-    """Looks ahead in a stream of tokens without keeping what is behind."""
+    """Looks ahead in the words of a text without keeping what is behind; one longer than any that perf prints is cut.
+
+    Between two lines it gives them whole, too.
+    """
 
     _DROP_BEHIND = 4096
 
-    def __init__(self, stream: Iterator[Token]) -> None:
-        self._stream = stream
+    def __init__(self, lines: Iterable[TextLine]) -> None:
+        self._lines = iter(lines)
+        self._ahead: deque[TextLine] = deque()
         self._window: list[Token] = []
         self._at = 0
+        self._first = FIRST
         self._end = Token(WordKind.END, "", 0, -1)
 
     def peek(self, ahead: int = 0) -> Token:
@@ -113,11 +106,33 @@ class TextCursor:
 
     def _fill(self, index: int) -> Token:
         while len(self._window) <= index:
-            token = next(self._stream, None)
-            if token is None:
+            line = self._ahead.popleft() if self._ahead else next(self._lines, None)
+            if line is None:
                 return self._end
-            self._window.append(token)
+            gap = self._first
+            # Blanks at the end would be tried from each of them on.
+            for blanks, word in _WORDS.findall(line.text.rstrip()):
+                gap = len(blanks) if gap >= 0 else self._first
+                self._window.append(Token(_kind(word), word[:_LONGEST_WORD], line.number, gap))
+                gap = 0
+            self._first = BEHIND_BLANK if gap < 0 else FIRST
         return self._window[index]
+
+    def line(self, ahead: int = 0) -> TextLine | None:
+        """The line ``ahead`` of the next one; ``None`` behind the last, and behind words looked at already."""
+        lines = self._ahead
+        if self._at < len(self._window):
+            return None
+        while len(lines) <= ahead:
+            line = next(self._lines, None)
+            if line is None:
+                return None
+            lines.append(line)
+        return lines[ahead]
+
+    def skip_line(self) -> None:
+        """Leave the next line behind, which ``line`` gave."""
+        self._first = BEHIND_BLANK if not self._ahead.popleft().text.strip() else FIRST
 
     def skip(self, count: int) -> None:
         """Leave ``count`` tokens behind."""

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import chain
 
 from linesmith.plugins.profiles.columns import STORES
 from linesmith.plugins.profiles.rows import ReportRow
@@ -123,8 +124,17 @@ class LineBlock:
 
     def uncounted_stores(self, counted: Collection[str]) -> list[str]:
         """Columns of stores that have shares, but no count among the ``counted`` columns of the line."""
-        held = dict.fromkeys(value for row in self.rows for value, share in row.shares if share > 0)
-        return [value for value in held if value in STORES and value not in counted]
+        shares = self.shares_by_value
+        return [value for value in STORES if value not in counted and any(shares.get(value, ()))]
+
+    @property
+    def shares_by_value(self) -> dict[str, Sequence[float]]:
+        """Every row's share of each value, 0 where a row has none."""
+        first = self.rows[0].values if self.rows else ()
+        if all(row.values == first for row in self.rows):
+            return dict(zip(first, zip(*(row.shares for row in self.rows), strict=True), strict=True))
+        each = [dict(zip(row.values, row.shares, strict=True)) for row in self.rows]
+        return {value: [shares.get(value, 0.0) for shares in each] for value in dict.fromkeys(chain(*each))}
 
 
 @dataclass(slots=True)
@@ -179,6 +189,9 @@ class _Sorter:
         """Put one piece into the report that it belongs to."""
         draft = self.drafts[-1]
         match piece:
+            case ReportRow() if draft.blocks:
+                draft.blocks[-1].rows.append(piece)
+                self._above, self._above_line = "", 0
             case Prose():
                 self._remember(piece)
             case Headed():
@@ -202,9 +215,7 @@ class _Sorter:
         draft = self._report(begins=False)
         match piece:
             case ReportRow():
-                if not draft.blocks:
-                    draft.blocks.append(LineBlock(None))
-                draft.blocks[-1].rows.append(piece)
+                draft.blocks.append(LineBlock(None, [piece]))
             case Total():
                 draft.totals.append(piece)
             case RecordedEvent():

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Access, CacheLine, Profile, Remark
-from linesmith.plugins.profiles.columns import SHARES, STORES, TextCursor, tokens
+from linesmith.plugins.profiles.columns import SHARES, STORES, TextCursor
 from linesmith.plugins.profiles.draft import LineBlock, ReportDraft, TableRow, drafts
 from linesmith.plugins.profiles.formats import unmail
 from linesmith.plugins.profiles.rows import ReportRow
@@ -41,7 +43,7 @@ _PLACE = re.compile(r"(.+)\+\d+$")
 def read_c2c(path: Path, source: str) -> tuple[Profile, ...]:
     """Every report in the file; raises ``ProfileError`` when there is no shared line in it."""
     text = read_text(path, source)
-    found = drafts(Scanner(TextCursor(tokens(unmail(text)))).pieces())
+    found = drafts(Scanner(TextCursor(unmail(text))).pieces())
     holding = [draft for draft in found if draft.holds_lines]
     if not holding:
         raise ProfileError(_nothing_in(text, source, found))
@@ -123,33 +125,36 @@ def _lines(draft: ReportDraft, display: str) -> Sequence[CacheLine]:
     size = CACHE_LINE_BYTES * (2 if draft.double else 1)
     while size <= max((row.numbers.get("offset", 0) for row in draft.rows), default=0):
         size *= 2
-    symbols = [row.tail.symbol for row in draft.rows if row.tail.symbol and not _ADDRESS.match(row.tail.symbol)]
-    longest = max(map(len, symbols), default=0)
+    symbols = {row.tail.symbol for row in draft.rows} - {None, ""}
+    longest = max((len(symbol) for symbol in symbols if symbol and not _ADDRESS.match(symbol)), default=0)
     # All HITM loads (peer snoops) of the recording, if the summary is there.
     totals = {total.key: total.count for total in reversed(draft.totals)}
     keys = _CONTENDED_KEYS[display]
     contended = sum(totals[key] for key in keys) if all(key in totals for key in keys) else None
     found: list[CacheLine] = []
-    unmatched = list(draft.table)
+    unmatched: defaultdict[int | None, list[TableRow]] = defaultdict(list)
+    for listed in draft.table:
+        unmatched[listed.address].append(listed)
     last = -1
     for block in draft.blocks:
-        row = _table_row(block, unmatched)
+        row = _table_row(block, unmatched[block.head.address if block.head else None])
         rank = block.rank if block.rank is not None else row.rank if row else last + 1
         last = max(last, rank)
         found.append(_line(block, row, rank, display, size, longest, contended))
-    for row in unmatched:
-        counts = _named(row.counts, display)
-        found.append(CacheLine(row.rank, row.address, (), bytes=size, share=row.share, text_line=row.line, **counts))
+    for row in draft.table:
+        if row in unmatched[row.address]:
+            counts = _named(row.counts, display)
+            only = CacheLine(row.rank, row.address, (), bytes=size, share=row.share, text_line=row.line, **counts)
+            found.append(only)
     return sorted(found, key=lambda line: line.rank)
 
 
-def _table_row(block: LineBlock, unmatched: list[TableRow]) -> TableRow | None:
-    """The table's row of the same address (and number, where the address comes twice)."""
-    same = [row for row in unmatched if block.head and row.address == block.head.address]
+def _table_row(block: LineBlock, same: list[TableRow]) -> TableRow | None:
+    """Takes the table's row out of those of the same address (the one of the same number, where there are two)."""
     if not same:
         return None
     row = next((row for row in same if row.rank == block.rank), same[0])
-    unmatched.remove(row)
+    same.remove(row)
     return row
 
 
@@ -158,15 +163,14 @@ def _line(
 ) -> CacheLine:
     """One line of the distribution; ``hitms`` are the contended loads of the recording, if they are known."""
     counts = _named(row.counts, display) if row else {}
-    values = [value for value, _ in block.rows[0].shares] if block.rows else []
+    values = list(block.rows[0].values) if block.rows else []
     values = values or [column.value for column in SHARES.get(len(block.totals), ())]
     totals = dict(zip(values, block.totals, strict=False)) if block.totals else dict(row.counts) if row else {}
     nominal = not totals and bool(block.rows)
     if nominal:
         # As many samples for every column that has any: shares become counts that compare within the line.
-        shares = [share for row in block.rows for share in row.shares if share[0] not in ("", "?")]
-        totals = dict.fromkeys((value for value, _ in shares), 0)
-        totals |= {value: NOMINAL for value, share in shares if share > 0}
+        shares = block.shares_by_value
+        totals = {value: NOMINAL if any(shares[value]) else 0 for value in shares if value not in ("", "?")}
     totals |= dict.fromkeys(block.uncounted_stores(totals), NOMINAL)
     counts |= _named(totals.items(), display)
     contended = counts.get(f"{display}_remote", 0) + counts.get(f"{display}_local", 0)
@@ -182,8 +186,8 @@ def _line(
     )
 
 
-def _named(values: Iterable[tuple[str, int]], display: str) -> dict[str, Any]:
-    """Counts (each an ``int``) by the names of the model; ``remote`` and ``local`` take the display's name."""
+def _named(values: Iterable[tuple[str, Any]], display: str) -> dict[str, Any]:
+    """Counts, or columns of them, by the names of the model; ``remote`` and ``local`` take the display's name."""
     named: dict[str, Any] = {}
     for value, count in values:
         if value in ("remote", "local"):
@@ -195,14 +199,13 @@ def _named(values: Iterable[tuple[str, int]], display: str) -> dict[str, Any]:
 
 def _accesses(block: LineBlock, totals: dict[str, int], display: str, longest: int) -> Iterator[Access]:
     """The rows with shares turned into counts, column by column."""
-    columns: dict[str, tuple[int, ...]] = {}
-    for value in {value for row in block.rows for value, _ in row.shares} & totals.keys() - {"", "?"}:
-        shares = [dict(row.shares).get(value, 0.0) for row in block.rows]
-        if not _exceeds_whole(shares):
+    columns: dict[str, Sequence[int]] = {}
+    for value, shares in block.shares_by_value.items():
+        if value in totals and value not in ("", "?") and not _exceeds_whole(shares):
             columns[value] = _counts_of(totals[value], shares)
+    named = _named(columns.items(), display)
     for at, row in enumerate(block.rows):
-        counts = _named(((value, column[at]) for value, column in columns.items()), display)
-        yield _access(row, counts, longest)
+        yield _access(row, {name: column[at] for name, column in named.items()}, longest)
 
 
 def _exceeds_whole(shares: Sequence[float]) -> bool:
@@ -215,6 +218,8 @@ def _counts_of(total: int, shares: Sequence[float]) -> tuple[int, ...]:
 
     Complete columns add up to ``total`` exactly (largest remainder); others are rounded one by one.
     """
+    if not any(shares):
+        return (0,) * len(shares)
     if abs(sum(shares) - 100) > _ROUNDING * len(shares) + 0.001:
         return tuple(round(share * total / 100) for share in shares)
     exact = [share / sum(shares) * total for share in shares]
@@ -227,10 +232,8 @@ def _counts_of(total: int, shares: Sequence[float]) -> tuple[int, ...]:
 
 def _access(row: ReportRow, counts: dict[str, Any], longest: int) -> Access:
     function, cut = _function_of(row.tail.symbol, row.tail.source, longest, row.origin)
-    names = ("offset", "records", "cpus", "cycles_remote", "cycles_local", "cycles_load", "code_address")
-    numbers: dict[str, Any] = {name: row.numbers.get(name) for name in names}
     return Access(
-        **numbers,
+        **{"offset": None, **row.numbers, **counts},
         function=function,
         object_file=row.tail.object_file,
         source=row.tail.source,
@@ -239,10 +242,10 @@ def _access(row: ReportRow, counts: dict[str, Any], longest: int) -> Access:
         kernel=row.kernel,
         symbol_cut=cut,
         text_line=row.line,
-        **counts,
     )
 
 
+@lru_cache(maxsize=1 << 14)
 def _function_of(symbol: str | None, source: str | None, longest: int, behind_origin: bool) -> tuple[str | None, bool]:
     """The function's name and whether perf cut it.
 
@@ -278,7 +281,8 @@ def _remarks_on(draft: ReportDraft, lines: tuple[CacheLine, ...], display_doubt:
     if not draft.double and lines[0].bytes > CACHE_LINE_BYTES:
         yield Remark(f"offsets beyond 0x3f: the lines are taken to be {lines[0].bytes} bytes", lines[0].text_line)
     kernel = [row for row in rows if row.kernel]
-    unresolved = [row for row in kernel if row.tail.symbol and _is_unresolved(row.tail.symbol)]
+    addresses = {symbol for symbol in {row.tail.symbol for row in kernel} if symbol and _is_unresolved(symbol)}
+    unresolved = [row for row in kernel if row.tail.symbol in addresses]
     if unresolved:
         yield Remark(
             f"{len(unresolved)} of {len(kernel)} kernel rows show addresses instead of functions: the report was"
@@ -289,7 +293,7 @@ def _remarks_on(draft: ReportDraft, lines: tuple[CacheLine, ...], display_doubt:
     unnamed = [row for row in rows if row.unnamed]
     if unnamed:
         yield Remark(f"rows with numbers whose column cannot be told: {len(unnamed)}", unnamed[0].line)
-    shares = [row for row in rows if any(name == "?" for name, _ in row.shares)]
+    shares = [row for row in rows if "?" in row.values]
     if shares:
         yield Remark(f"rows with shares whose column cannot be told: {len(shares)}", shares[0].line)
     for unread in draft.unread[:_MOST_UNREAD]:
@@ -315,6 +319,6 @@ def _on_totals(draft: ReportDraft) -> Iterator[Remark]:
             )
         elif not block.totals and block.uncounted_stores(listed[address or 0]):
             yield Remark("the table has no stores: those of its rows are counted as of 10,000 samples a column", line)
-        columns = zip(*([share for _, share in row.shares] for row in block.rows), strict=False)
+        columns = zip(*(row.shares for row in block.rows), strict=False)
         if any(_exceeds_whole(column) for column in columns):
             yield Remark("a column of shares adds up to more than 100 %: the rows are not of one line", line)

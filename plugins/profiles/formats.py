@@ -6,7 +6,8 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
-from itertools import islice, pairwise
+from itertools import chain, count, islice, pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -113,6 +114,8 @@ _ESCAPE = re.compile(r"(?:\x1b\[|\x9b)[0-9;:?<=>]{0,32}[ -/]{0,4}[@-~]|\x1b\][^\
 _INVISIBLE = re.compile("[\ufeff\u200b-\u200f\u2060\u00ad]")
 # What cannot be printed, and the box drawing, blocks and shapes of a copied terminal window. Blanks of all kinds stay.
 _DRAWN = re.compile("(?![\t\v\f\u0085\u2028\u2029])[" + UNPRINTABLE + "\u2500-\u25ff]")
+# Texts of nothing else have nothing to take off within a line.
+_PLAIN = bytes((0x0A, 0x0D, *range(0x20, 0x7F)))
 _QP_EVIDENCE = re.compile(r"=(?:3D|20|09|C2=A0|E2=80)")
 _QP_BYTES = re.compile(r"(?:=[0-9A-F]{2})+")
 _ENTITY = re.compile(r"&(?:gt|lt|nbsp|amp|quot|#\d{2,6}|#x[0-9a-fA-F]{2,6});")
@@ -128,10 +131,13 @@ class TextLine(NamedTuple):
 
 def unmail(text: str) -> Iterator[TextLine]:
     """The lines of ``text`` without quoting, transfer encoding, entities, numbering and terminal codes."""
-    lines: Iterator[TextLine] = (TextLine(number, found[1]) for number, found in enumerate(_LINE.finditer(text), 1))
-    if _QP_EVIDENCE.search(text):
+    lines: Iterator[TextLine] = map(TextLine, count(1), map(itemgetter(1), _LINE.finditer(text)))
+    encoded, entities = _QP_EVIDENCE.search(text), _ENTITY.search(text)
+    if not (encoded or entities or ">" in text) and text.isascii() and not text.encode().translate(None, _PLAIN):
+        return _unnumbered(lines)
+    if encoded:
         lines = _joined(lines)
-    if _ENTITY.search(text):
+    if entities:
         lines = (TextLine(line.number, html.unescape(line.text)) for line in lines)
     return _unnumbered(TextLine(line.number, bare(line.text)) for line in lines)
 
@@ -167,11 +173,12 @@ def _unquoted(found: re.Match[str]) -> str:
 def _unnumbered(lines: Iterator[TextLine]) -> Iterator[TextLine]:
     """Without the numbers of ``cat -n`` (or of an editor), when the lines of the beginning count up."""
     head = list(islice(lines, 400))
-    numbered = _counts_up([line.text for line in head if line.text.strip()])
-    for part in (head, lines):
-        for line in part:
-            found = _NUMBERED.match(line.text) if numbered else None
-            yield TextLine(line.number, line.text[found.end() :]) if found else line
+    every = chain(head, lines)
+    if not _counts_up([line.text for line in head if line.text.strip()]):
+        yield from every
+    for line in every:
+        found = _NUMBERED.match(line.text)
+        yield TextLine(line.number, line.text[found.end() :]) if found else line
 
 
 def _counts_up(texts: list[str]) -> bool:

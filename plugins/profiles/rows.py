@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from linesmith.plugins.profiles import columns as c
 from linesmith.plugins.profiles.columns import Columns, TextCursor, Token, WordKind
@@ -27,13 +28,13 @@ _NOTE = ("<-", "<=", "^", "//", "/*")
 _STOP = frozenset(
     (WordKind.PERCENT, WordKind.RULE, WordKind.BANNER, WordKind.MARGIN, WordKind.GRAPH, WordKind.MODE, WordKind.END)
 )
+KERNEL_MODES = {"k": True, "g": True, ".": False, "u": False}
 _NODE_WORD = re.compile(r"\d{1,4}\{.*", re.ASCII)
 _SOURCE = re.compile(r"\?\?:0$|.*[^+]\+\d+$|.*:\d+$|[^\[]+\[[0-9a-f]+\]$", re.ASCII)
 _OBJECT = re.compile(r"\[[^\[\]]+\]$|.*\.so(?:[.\-]\w+)*$|.*\.(?:ko|map|exe)$|/.*", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class RowTail:
+class RowTail(NamedTuple):
     """What follows the counts of a row; ``words`` is how many tokens it took."""
 
     symbol: str | None = None
@@ -45,13 +46,14 @@ class RowTail:
 
 @dataclass(slots=True)
 class ReportRow:
-    """One row as printed; ``shares`` are in percent, ``numbers`` by the value names of ``columns``.
+    """One row as printed; ``shares`` are in percent of the values that ``values`` names, ``numbers`` by value.
 
     ``unnamed`` counts cells whose column could not be told. ``origin``: an address stands before the symbol.
     """
 
     line: int
-    shares: tuple[tuple[str, float], ...]
+    values: tuple[str, ...]
+    shares: tuple[float, ...]
     numbers: dict[str, int] = field(default_factory=dict)
     process: str | None = None
     kernel: bool | None = None
@@ -158,8 +160,7 @@ def _before_code(cells: list[Token]) -> Columns:
 
 def _read(cursor: TextCursor, columns: Columns, heading: Columns | None) -> ReportRow:
     """The row's values; the cells are known to fit the columns."""
-    shares: list[tuple[str, float]] = []
-    row = ReportRow(cursor.peek().line, ())
+    row = ReportRow(cursor.peek().line, (), ())
     at = 0
     for column in columns:
         while cursor.peek(at).kind is WordKind.WORD:
@@ -168,27 +169,27 @@ def _read(cursor: TextCursor, columns: Columns, heading: Columns | None) -> Repo
         cell = cursor.peek(at).text
         at += 1
         if column.cells is c.SHARE:
-            shares.append((column.value, float(cell[:-1])))
+            row.values += (column.value,)
+            row.shares += (float(cell[:-1]),)
         elif column is c.UNNAMED_COUNT:
             row.unnamed += 1
         elif column.cells is c.PROCESS:
             row.process = cell
         elif column.value:
             row.numbers[column.value] = int(cell, 16 if column.cells is c.ADDRESS else 10)
-    row.shares = tuple(shares)
     row.origin = _has_origin(cursor, at)
     at += 2 * row.origin
     mode = cursor.peek(at)
     marked = mode.kind is WordKind.MODE
     if marked:
-        row.kernel = {"k": True, "g": True, ".": False, "u": False}.get(mode.text[1])
+        row.kernel = KERNEL_MODES.get(mode.text[1])
         at += 1
-    row.tail = _tail(cursor, at, heading, marked)
+    row.tail = read_tail(cursor, at, heading, marked)
     row.words = at + row.tail.words
     return row
 
 
-def _tail(cursor: TextCursor, start: int, heading: Columns | None, marked: bool) -> RowTail:
+def read_tail(cursor: TextCursor, start: int, heading: Columns | None, marked: bool) -> RowTail:
     """The end of the row whose cells end at ``start``; ``marked``: a ``[k]`` or ``[.]`` stands in front.
 
     Ends where the next row, a rule, a heading or a call graph begins, or at the end of the line when the

@@ -146,7 +146,7 @@ class _LineBuilder:
         """Who called the code of contended samples, by line, offset and instruction; the most frequent first."""
         at = np.flatnonzero(contended)
         at = at[np.lexsort([groups[name][at] for name in ("code", "ip", "offset", "line")])]
-        summed = _SummedGroups(groups[at], {"count": contended[at]}, ("line", "offset", "ip", "code"))
+        summed = _SummedGroups(groups.take(at), {"count": contended[at]}, ("line", "offset", "ip", "code"))
         found: dict[tuple[int, int, int], list[CallPath]] = {}
         for group, count in sorted(zip(summed.groups, summed.sums["count"], strict=True), key=lambda one: -one[1]):
             code = self._samples.code[int(group["code"])]
@@ -202,7 +202,7 @@ class _SummedGroups:
         for name in equal:
             new[1:] |= groups[name][1:] != groups[name][:-1]
         self.starts = np.flatnonzero(new)
-        self.groups = groups[self.starts]
+        self.groups = groups.take(self.starts)
         self.sums: dict[str, list[int]] = {
             name: np.add.reduceat(column, self.starts).tolist() for name, column in columns.items()
         }

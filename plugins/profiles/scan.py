@@ -21,6 +21,7 @@ from linesmith.plugins.profiles.draft import (
     Total,
     Unread,
 )
+from linesmith.plugins.profiles.printed import RowPattern, ends_row, printed_line_head, printed_table_row
 from linesmith.plugins.profiles.rows import ReportRow, read_row, share_run
 
 _MOST_GRAPH_WORDS = 512
@@ -63,6 +64,7 @@ class Scanner:
     def __init__(self, cursor: TextCursor) -> None:
         self._cursor = cursor
         self._columns: c.Columns | None = None
+        self._rows: RowPattern | None = None
         self._behind_rule = False
         self._below_row = False
         self._words: list[str] = []
@@ -71,7 +73,13 @@ class Scanner:
 
     def pieces(self) -> Iterator[Piece]:
         """The pieces of the text, in order."""
-        while (token := self._cursor.peek()).kind is not WordKind.END:
+        while True:
+            while (whole := self._printed()) is not None:
+                yield from self._finished_prose()
+                yield whole
+            token = self._cursor.peek()
+            if token.kind is WordKind.END:
+                break
             if token.kind in _MARKS:
                 self._behind_rule = token.kind is WordKind.RULE
                 self._below_row = False
@@ -94,6 +102,23 @@ class Scanner:
             self._recent.clear()
             yield piece
         yield from self._finished_prose()
+
+    def _printed(self) -> Piece | None:
+        """The piece that is all of the next line."""
+        cursor = self._cursor
+        line = cursor.line()
+        if line is None:
+            return None
+        piece: Piece | None = self._rows.read(line) if self._rows is not None else None
+        if piece is not None and not ends_row(cursor):
+            return None
+        piece = piece or printed_table_row(line) or printed_line_head(cursor, line)
+        if piece is not None:
+            cursor.skip_line()
+            self._below_row = isinstance(piece, ReportRow)
+            self._behind_rule = False
+            self._recent.clear()
+        return piece
 
     def _data(self, token: Token) -> Found | None:
         """A row, a table row or a line's head."""
@@ -121,6 +146,7 @@ class Scanner:
         heading = c.read_heading(self._cursor, snooped) or c.read_own_heading(self._cursor)
         if heading is not None:
             self._columns = heading.columns
+            self._rows = RowPattern(heading.columns)
             return self._headed(heading.peer, heading.words)
         return read_summary(self._cursor)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 from linesmith.analyzer.base.errors import ProfileError
@@ -66,6 +67,9 @@ def _lacking(text: _ScriptText) -> str:
     )
 
 
+_code = lru_cache(maxsize=1 << 15)(Code)
+
+
 class _ScriptText:
     """The state of one pass over the lines: the sample whose callers may still follow, and what was seen so far."""
 
@@ -115,7 +119,11 @@ class _ScriptText:
         sample, self._open = self._open, None
         if sample is None:
             return
-        callers, self._callers = self._callers, []
+        callers = self._callers
+        if not callers:
+            self._count(sample)
+            return
+        self._callers = []
         if sample.place.address is None and callers:
             sample = sample._replace(place=callers[0])
             callers = callers[1:]
@@ -132,7 +140,7 @@ class _ScriptText:
             self.events[task.event] = None
         pid = self._process(sample)
         self._starts.add(place)
-        code = Code(place.symbol, place.object_file, sample.callers)
+        code = _code(place.symbol, place.object_file, sample.callers)
         mode = mode_of(task.mode, place.address)
         self.samples.add(sample.address, sample.source, place.address, sample.weight, task.cpu, pid, code, mode)
 

@@ -31,6 +31,14 @@ _COLUMNS = re.compile(
     r"(?:\s+(?P<place>(?![0-9a-f]{5,16}(?:\s|$))[^\s\d].*)|(?:\s+[0-9a-f]{1,16})?)$",
     re.ASCII,
 )
+# A line with the fields that most ask for, which can be taken in one way only.
+_PRINTED = re.compile(
+    r" *((?!VM:)[^\s\d\-|][^|]{0,80}? +)?(\d{1,10})(?:/(\d{1,10}))? +\[(\d{1,6})\] +\d{1,12}\.\d{1,9}: +(?:\d{1,20} +)?"
+    rf"(\S{{1,200}}): +([0-9a-f]{{1,16}}) +([0-9a-f]{{1,16}}) +{_BARS.pattern} +(\d{{1,20}})(?: +\d{{1,20}})*"
+    r" +(?=\d*[a-f])([0-9a-f]{1,16})"
+    r"(?: +((?![0-9a-f]{5,16}(?:\s|$))[^\s\d].*))?$",
+    re.ASCII,
+)
 _OBJECT_BEGINS, _OBJECT_ENDS = re.compile(r"(?:^|\s)\((?=[/\[])"), re.compile(r"\)(?=\s|$)")
 _OFFSET = re.compile(r"\+0x([0-9a-f]{1,16})$")
 _LONGEST_ID = 7
@@ -73,6 +81,13 @@ class ScriptSample(NamedTuple):
 
 def read_sample(line: str) -> ScriptSample | None:
     """The sample on ``line``, or ``None`` when it has no data source: a number in front of its words."""
+    printed = _PRINTED.match(line)
+    if printed is not None:
+        command, first, tid, cpu, event, address, data, cycles, ip, where = printed.groups()
+        # A number alone is the thread's.
+        pid, thread = (int(first), int(tid)) if tid else (None, int(first))
+        task = SampledTask(" ".join((command or "").split()), pid, thread, int(cpu), event)
+        return ScriptSample(task, int(address, 16), int(data, 16), int(cycles), read_place(int(ip, 16), where or ""))
     at = line.find(_MARK)
     words = line[: max(at, 0)].split()
     if not words or not _HEX.match(words[-1]):

@@ -80,7 +80,7 @@ def sample_rows(
         distinct, which = np.unique(chains, axis=0, return_inverse=True)
         codes = [number(Code(returns=returns_of(chain))) for chain in distinct.tolist()]
         rows["code"] = np.array(codes, np.uint32)[which.reshape(-1)]
-    return rows[sound], int(len(rows) - sound.sum())
+    return rows if sound.all() else rows[sound], int(len(rows) - sound.sum())
 
 
 def identifiers(block: RecordBlock, numbers: NDArray[np.int64], event: PerfEvent) -> Words:
