@@ -37,7 +37,7 @@ std::map<Reference::Pair, std::uint64_t> PairsOf(const Simulation& sim) {
   return pairs;
 }
 
-std::string Spell(const coherence_counts& counts) {
+std::string SpellCounts(const coherence_counts& counts) {
   const coherence_events& events = counts.events;
   std::string text;
   for (const std::uint64_t value :
@@ -65,7 +65,7 @@ TEST_P(AgainstReference, CountsAndPairsAgree) {
     const std::uint32_t site = random() % 3;
     coherence_access(sim.get(), cpu, address, width, kind, site);
     reference.Touch(cpu, address, width, kind, site);
-    ASSERT_EQ(Spell(sim.Counts()), Spell(reference.counts)) << "access " << step;
+    ASSERT_EQ(SpellCounts(sim.Counts()), SpellCounts(reference.counts)) << "access " << step;
   }
   EXPECT_EQ(PairsOf(sim), reference.pairs);
 }

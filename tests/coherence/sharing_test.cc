@@ -7,7 +7,7 @@
 namespace linesmith {
 namespace {
 
-constexpr std::uint64_t kLine = Simulation::kLine;
+constexpr std::uint64_t kSharingLine = Simulation::kLine;
 
 coherence_pair OnlyPair(const Simulation& sim) {
   const std::vector<coherence_pair> pairs = sim.Pairs();
@@ -17,39 +17,39 @@ coherence_pair OnlyPair(const Simulation& sim) {
 
 TEST(Sharing, ReadingWhatWasWrittenIsTrue) {
   Simulation sim(2);
-  sim.Store(0, kLine + 8);
-  sim.Load(1, kLine + 8);
+  sim.Store(0, kSharingLine + 8);
+  sim.Load(1, kSharingLine + 8);
   EXPECT_TRUE(OnlyPair(sim).true_sharing);
   EXPECT_EQ(sim.Counts().true_sharing, 1U);
 }
 
 TEST(Sharing, ReadingTheNeighbourIsFalse) {
   Simulation sim(2);
-  sim.Store(0, kLine + 8);
-  sim.Load(1, kLine + 16);
+  sim.Store(0, kSharingLine + 8);
+  sim.Load(1, kSharingLine + 16);
   EXPECT_FALSE(OnlyPair(sim).true_sharing);
   EXPECT_EQ(sim.Counts().false_sharing, 1U);
 }
 
 TEST(Sharing, BytesOfOneWordAreTold) {
   Simulation sim(2);
-  sim.Store(0, kLine + 4, 1);
-  sim.Load(1, kLine + 5, 1);
+  sim.Store(0, kSharingLine + 4, 1);
+  sim.Load(1, kSharingLine + 5, 1);
   EXPECT_FALSE(OnlyPair(sim).true_sharing);
 }
 
 TEST(Sharing, OverlapByOneByteIsTrue) {
   Simulation sim(2);
-  sim.Store(0, kLine + 7, 1);
-  sim.Load(1, kLine, 8);
+  sim.Store(0, kSharingLine + 7, 1);
+  sim.Load(1, kSharingLine, 8);
   EXPECT_TRUE(OnlyPair(sim).true_sharing);
 }
 
 TEST(Sharing, StoresThatHitCountAsWritten) {
   Simulation sim(2);
-  sim.Store(0, kLine, 8, 10);
-  sim.Store(0, kLine + 32, 8, 11);
-  sim.Load(1, kLine + 32, 8, 20);
+  sim.Store(0, kSharingLine, 8, 10);
+  sim.Store(0, kSharingLine + 32, 8, 11);
+  sim.Load(1, kSharingLine + 32, 8, 20);
   const coherence_pair pair = OnlyPair(sim);
   EXPECT_TRUE(pair.true_sharing);
   EXPECT_EQ(pair.writer_offset, 0U) << "the store that took ownership is blamed";
@@ -58,20 +58,20 @@ TEST(Sharing, StoresThatHitCountAsWritten) {
 
 TEST(Sharing, WhatWasSeenBeforeIsNotNewAgain) {
   Simulation sim(2);
-  sim.Store(0, kLine);
-  sim.Load(1, kLine);
-  sim.Store(0, kLine + 32);
-  sim.Load(1, kLine);
+  sim.Store(0, kSharingLine);
+  sim.Load(1, kSharingLine);
+  sim.Store(0, kSharingLine + 32);
+  sim.Load(1, kSharingLine);
   EXPECT_EQ(sim.Counts().true_sharing, 1U);
   EXPECT_EQ(sim.Counts().false_sharing, 1U);
 }
 
 TEST(Sharing, WhatTwoOthersWroteAddsUp) {
   Simulation sim(3);
-  sim.Load(0, kLine);
-  sim.Store(1, kLine + 8, 8, 1);
-  sim.Store(2, kLine + 16, 8, 2);
-  sim.Load(0, kLine + 8, 8, 3);
+  sim.Load(0, kSharingLine);
+  sim.Store(1, kSharingLine + 8, 8, 1);
+  sim.Store(2, kSharingLine + 16, 8, 2);
+  sim.Load(0, kSharingLine + 8, 8, 3);
   const std::vector<coherence_pair> pairs = sim.Pairs();
   ASSERT_EQ(pairs.size(), 2U);
   EXPECT_EQ(pairs[0].victim_cpu, 0U);
@@ -82,32 +82,32 @@ TEST(Sharing, WhatTwoOthersWroteAddsUp) {
 
 TEST(Sharing, OnesOwnStoresAreNotNews) {
   Simulation sim(2);
-  sim.Store(0, kLine);
-  sim.Store(1, kLine + 8);
-  sim.Load(0, kLine);
+  sim.Store(0, kSharingLine);
+  sim.Store(1, kSharingLine + 8);
+  sim.Load(0, kSharingLine);
   EXPECT_EQ(sim.Counts().true_sharing, 0U);
   EXPECT_EQ(sim.Counts().false_sharing, 2U);
 }
 
 TEST(Sharing, AWriterFromBeforeTheFirstMeetingIsKnown) {
   Simulation sim(3);
-  sim.Store(0, kLine);
-  sim.Load(1, kLine + 8);
-  sim.Load(2, kLine);
+  sim.Store(0, kSharingLine);
+  sim.Load(1, kSharingLine + 8);
+  sim.Load(2, kSharingLine);
   EXPECT_EQ(sim.Events().shared_miss, 1U);
   EXPECT_EQ(sim.Counts().false_sharing, 1U);
-  sim.Store(0, kLine + 16);
-  sim.Load(1, kLine);
+  sim.Store(0, kSharingLine + 16);
+  sim.Load(1, kSharingLine);
   EXPECT_EQ(sim.Counts().false_sharing, 2U) << "CPU 1 got bytes 0 to 7 with its first copy";
 }
 
 TEST(Sharing, ACleanMissAfterInvalidationHasItsWriter) {
   Simulation sim(3);
-  sim.Load(1, kLine + 16, 8, 1);
-  sim.Load(2, kLine + 16, 8, 2);
-  sim.Store(0, kLine, 8, 3);
-  sim.Load(1, kLine + 16, 8, 1);
-  sim.Load(2, kLine + 16, 8, 2);
+  sim.Load(1, kSharingLine + 16, 8, 1);
+  sim.Load(2, kSharingLine + 16, 8, 2);
+  sim.Store(0, kSharingLine, 8, 3);
+  sim.Load(1, kSharingLine + 16, 8, 1);
+  sim.Load(2, kSharingLine + 16, 8, 2);
   EXPECT_EQ(sim.Events().hitm_local, 1U);
   EXPECT_EQ(sim.Events().invalidated, 2U);
   const std::vector<coherence_pair> pairs = sim.Pairs();
@@ -120,11 +120,11 @@ TEST(Sharing, ACleanMissAfterInvalidationHasItsWriter) {
 TEST(Sharing, PairsCountBySites) {
   Simulation sim(2);
   for (int round = 0; round < 10; ++round) {
-    sim.Store(0, kLine, 8, 7);
-    sim.Load(1, kLine + 32, 4, 9);
+    sim.Store(0, kSharingLine, 8, 7);
+    sim.Load(1, kSharingLine + 32, 4, 9);
   }
   const coherence_pair pair = OnlyPair(sim);
-  EXPECT_EQ(pair.line, kLine);
+  EXPECT_EQ(pair.line, kSharingLine);
   EXPECT_EQ(pair.victim_offset, 32U);
   EXPECT_EQ(pair.victim_width, 4U);
   EXPECT_EQ(pair.victim_site, 9U);
@@ -140,8 +140,8 @@ TEST(Sharing, PairsCountBySites) {
 
 TEST(Sharing, RecordsTellHitsFromMisses) {
   Simulation sim(2);
-  sim.Store(0, kLine, 8, 7);
-  for (int round = 0; round < 5; ++round) sim.Load(1, kLine, 8, 9);
+  sim.Store(0, kSharingLine, 8, 7);
+  for (int round = 0; round < 5; ++round) sim.Load(1, kSharingLine, 8, 9);
   for (const coherence_record& record : sim.Records()) {
     EXPECT_EQ(record.cpu, 1U);
     EXPECT_EQ(record.site, 9U);
@@ -156,8 +156,8 @@ TEST(Sharing, HitsAreRecordedOnceALineHasConflictsEnough) {
   config.hits_after = 2;
   Simulation sim(config);
   for (int round = 0; round < 2; ++round) {
-    sim.Store(0, kLine);
-    for (int repeat = 0; repeat < 5; ++repeat) sim.Load(1, kLine + 8);
+    sim.Store(0, kSharingLine);
+    for (int repeat = 0; repeat < 5; ++repeat) sim.Load(1, kSharingLine + 8);
   }
   for (const coherence_record& record : sim.Records()) {
     if (record.cpu != 1) continue;
@@ -169,9 +169,9 @@ TEST(Sharing, HitsAreRecordedOnceALineHasConflictsEnough) {
 
 TEST(Sharing, TheLineCountsFromItsFirstAccess) {
   Simulation sim(2);
-  sim.Store(1, kLine);
-  for (int round = 0; round < 5; ++round) sim.Load(1, kLine);
-  sim.Load(0, kLine);
+  sim.Store(1, kSharingLine);
+  for (int round = 0; round < 5; ++round) sim.Load(1, kSharingLine);
+  sim.Load(0, kSharingLine);
   const coherence_line line = sim.Lines().at(0);
   EXPECT_EQ(line.loads, 6U);
   EXPECT_EQ(line.stores, 1U);
@@ -183,10 +183,10 @@ TEST(Sharing, TheLineCountsFromItsFirstAccess) {
 // second.
 void Rounds(Simulation* sim, int count) {
   for (int round = 0; round < count; ++round) {
-    sim->Store(0, kLine, 8, 1);
-    sim->Load(1, kLine + 8, 8, 2);
-    sim->Load(1, kLine + 16, 8, 3);
-    sim->Load(1, kLine + 16, 8, 3);
+    sim->Store(0, kSharingLine, 8, 1);
+    sim->Load(1, kSharingLine + 8, 8, 2);
+    sim->Load(1, kSharingLine + 16, 8, 3);
+    sim->Load(1, kSharingLine + 16, 8, 3);
   }
 }
 
@@ -208,11 +208,11 @@ TEST(Sharing, ACopyThatWasFetchedAheadShadowsNothing) {
   coherence_config config = Simulation::SmallConfig(2);
   config.adjacent = 1;
   Simulation sim(config);
-  sim.Store(0, kLine, 8, 1);
-  sim.Load(1, kLine, 8, 2);
-  sim.Store(0, kLine, 8, 1);
-  sim.Load(1, kLine + 64, 8, 4);
-  sim.Load(1, kLine + 8, 8, 3);
+  sim.Store(0, kSharingLine, 8, 1);
+  sim.Load(1, kSharingLine, 8, 2);
+  sim.Store(0, kSharingLine, 8, 1);
+  sim.Load(1, kSharingLine + 64, 8, 4);
+  sim.Load(1, kSharingLine + 8, 8, 3);
   std::uint64_t shadowed = 0;
   for (const coherence_pair& pair : sim.Pairs()) shadowed += pair.shadowed;
   EXPECT_EQ(shadowed, 0U);
@@ -220,9 +220,9 @@ TEST(Sharing, ACopyThatWasFetchedAheadShadowsNothing) {
 
 TEST(Sharing, ACopyThatNobodyTookShadowsNothing) {
   Simulation sim(2);
-  sim.Load(0, kLine + 8);
-  sim.Load(1, kLine + 8);
-  sim.Load(1, kLine + 16);
+  sim.Load(0, kSharingLine + 8);
+  sim.Load(1, kSharingLine + 8);
+  sim.Load(1, kSharingLine + 16);
   EXPECT_TRUE(sim.Pairs().empty());
 }
 

@@ -7,12 +7,12 @@
 namespace linesmith::replay {
 namespace {
 
-constexpr std::uint64_t kBase = 0xffff888000100000;
+constexpr std::uint64_t kLayoutBase = 0xffff888000100000;
 constexpr std::uint32_t kStride = 128;
 constexpr std::uint32_t kRounds = 100;
 
 std::uint64_t AsRecorded(std::uint32_t object, std::uint32_t offset) {
-  return kBase + object * kStride + offset;
+  return kLayoutBase + object * kStride + offset;
 }
 
 // CPU 0 stores to one member, CPU 1 loads another, in turns.
@@ -33,7 +33,7 @@ Outcome Replayed(const TraceFile& trace, const Plan& plan, std::uint32_t line_by
 
 TEST(Replay, AsRecordedEveryTurnMisses) {
   const TracedProgram traced(FalseSharing(0, 8), AsRecorded, 2);
-  const TraceFile trace = traced.Read({{kBase, kStride, 1, 0}});
+  const TraceFile trace = traced.Read({{kLayoutBase, kStride, 1, 0}});
   const coherence_events events = Replayed(trace, Unchanged()).events;
   EXPECT_EQ(events.hitm_local, kRounds);
   EXPECT_EQ(events.upgrade, kRounds - 1);
@@ -42,7 +42,7 @@ TEST(Replay, AsRecordedEveryTurnMisses) {
 
 TEST(Replay, AMemberMovedToAnotherLineEndsTheConflict) {
   const TracedProgram traced(FalseSharing(0, 8), AsRecorded, 2);
-  const Outcome moved = Replayed(traced.Read({{kBase, kStride, 1, 0}}), SwapOfEights());
+  const Outcome moved = Replayed(traced.Read({{kLayoutBase, kStride, 1, 0}}), SwapOfEights());
   EXPECT_EQ(SharedMisses(moved.events), 0u);
   EXPECT_EQ(moved.events.cold_miss, 2u);
   EXPECT_TRUE(moved.pairs.empty());
@@ -50,20 +50,20 @@ TEST(Replay, AMemberMovedToAnotherLineEndsTheConflict) {
 
 TEST(Replay, LinesOf128BytesBringItBack) {
   const TracedProgram traced(FalseSharing(0, 8), AsRecorded, 2);
-  const TraceFile trace = traced.Read({{kBase, kStride, 1, 0}});
+  const TraceFile trace = traced.Read({{kLayoutBase, kStride, 1, 0}});
   EXPECT_EQ(Replayed(trace, SwapOfEights(), 128).events.hitm_local, kRounds);
 }
 
 TEST(Replay, AMemberMovedBesideAWriterStartsAConflict) {
   const TracedProgram traced(FalseSharing(0, 96), AsRecorded, 2);
-  const TraceFile trace = traced.Read({{kBase, kStride, 1, 0}});
+  const TraceFile trace = traced.Read({{kLayoutBase, kStride, 1, 0}});
   EXPECT_EQ(SharedMisses(Replayed(trace, Unchanged()).events), 0u);
   EXPECT_EQ(Replayed(trace, SwapOfEights()).events.hitm_local, kRounds);
 }
 
 TEST(Replay, ThePairNamesPlacesOfTheOldLayout) {
   const TracedProgram traced(FalseSharing(0, 96), AsRecorded, 2);
-  const Outcome moved = Replayed(traced.Read({{kBase, kStride, 1, 0}}), SwapOfEights());
+  const Outcome moved = Replayed(traced.Read({{kLayoutBase, kStride, 1, 0}}), SwapOfEights());
   ASSERT_FALSE(moved.pairs.empty());
   EXPECT_EQ(moved.pairs[0].victim_offset, 96u);
   EXPECT_EQ(moved.pairs[0].writer_offset, 0u);
@@ -72,7 +72,7 @@ TEST(Replay, ThePairNamesPlacesOfTheOldLayout) {
 
 TEST(Replay, NoLayoutEndsTrueSharing) {
   const TracedProgram traced(FalseSharing(8, 8), AsRecorded, 2);
-  const Outcome moved = Replayed(traced.Read({{kBase, kStride, 1, 0}}), SwapOfEights());
+  const Outcome moved = Replayed(traced.Read({{kLayoutBase, kStride, 1, 0}}), SwapOfEights());
   EXPECT_EQ(moved.events.hitm_local, kRounds);
   EXPECT_TRUE(moved.pairs[0].true_sharing);
 }
@@ -80,7 +80,7 @@ TEST(Replay, NoLayoutEndsTrueSharing) {
 TEST(Replay, AnAccessToMembersThatPartTouchesBothLines) {
   const Program program = Turns({Store(0, 96), {1, 0, 0, 16, COHERENCE_LOAD}}, kRounds);
   const TracedProgram traced(program, AsRecorded, 2);
-  const TraceFile trace = traced.Read({{kBase, kStride, 1, 0}});
+  const TraceFile trace = traced.Read({{kLayoutBase, kStride, 1, 0}});
   EXPECT_EQ(SharedMisses(Replayed(trace, Unchanged()).events), 0u);
   // The store's member comes to byte 8; the second half of the load goes to byte 96, which nobody stores to.
   EXPECT_EQ(Replayed(trace, SwapOfEights()).events.hitm_local, kRounds);
@@ -89,11 +89,11 @@ TEST(Replay, AnAccessToMembersThatPartTouchesBothLines) {
 TEST(Replay, NeighboursOfASlabShareALineUntilObjectsAreAligned) {
   constexpr std::uint32_t stride = 96;
   const Place packed = [](std::uint32_t object, std::uint32_t offset) {
-    return kBase + object * stride + offset;
+    return kLayoutBase + object * stride + offset;
   };
   const Program program = Turns({Store(0, 88, 0), Load(1, 0, 1)}, kRounds);
   const TracedProgram traced(program, packed, 2);
-  const TraceFile trace = traced.Read({{kBase, stride, 42, 0}});
+  const TraceFile trace = traced.Read({{kLayoutBase, stride, 42, 0}});
   EXPECT_EQ(Replayed(trace, Unchanged()).events.hitm_local, kRounds);
   Plan aligned = Unchanged();
   aligned.kinds[0].placement = {128, 32, 4096, 0};
@@ -104,10 +104,10 @@ TEST(Replay, ThePhaseDecidesWhetherTwoMembersMeet) {
   // Members at 48 and 64 meet in objects that begin 32 bytes into a line, not in those that begin with one.
   const Program program = Turns({Store(0, 48, 0), Load(1, 64, 0), Store(0, 48, 1), Load(1, 64, 1)}, kRounds);
   const Place packed = [](std::uint32_t object, std::uint32_t offset) {
-    return kBase + object * 160 + offset;
+    return kLayoutBase + object * 160 + offset;
   };
   const TracedProgram traced(program, packed, 2);
-  const TraceFile trace = traced.Read({{kBase, 160, 25, 0}});
+  const TraceFile trace = traced.Read({{kLayoutBase, 160, 25, 0}});
   EXPECT_EQ(Replayed(trace, Unchanged()).events.hitm_local, kRounds);
   Plan shifted = Unchanged();
   shifted.kinds[0].placement = {192, 21, 4096, 32};
@@ -116,11 +116,11 @@ TEST(Replay, ThePhaseDecidesWhetherTwoMembersMeet) {
 
 TEST(Replay, AShiftGivesEveryObjectAnotherPhaseAndTheSameNeighbours) {
   const Place packed = [](std::uint32_t object, std::uint32_t offset) {
-    return kBase + object * 160 + offset;
+    return kLayoutBase + object * 160 + offset;
   };
   const Program program = Turns({Store(0, 48, 0), Load(1, 64, 0), Store(0, 152, 1), Load(1, 0, 2)}, kRounds);
   const TracedProgram traced(program, packed, 2);
-  const TraceFile trace = traced.Read({{kBase, 160, 25, 0}});
+  const TraceFile trace = traced.Read({{kLayoutBase, 160, 25, 0}});
   EXPECT_EQ(SharedMisses(Replayed(trace, Unchanged()).events), 0u);
   Plan shifted = Unchanged();
   shifted.kinds[0].shift = 32;
@@ -130,7 +130,7 @@ TEST(Replay, AShiftGivesEveryObjectAnotherPhaseAndTheSameNeighbours) {
 TEST(Replay, MemoryBesideAnObjectStaysAndIsFollowed) {
   const Program program = Turns({Store(0, 0), Load(1, 32)}, kRounds);
   const TracedProgram traced(program, AsRecorded, 2);
-  const TraceFile trace = traced.Read({{kBase, 16, 1, 0}});
+  const TraceFile trace = traced.Read({{kLayoutBase, 16, 1, 0}});
   const Outcome outcome = Replayed(trace, Unchanged());
   EXPECT_EQ(outcome.events.hitm_local, kRounds);
   EXPECT_EQ(outcome.pairs[0].victim_kind, trace.scenes[0].objects().beside());
@@ -138,12 +138,12 @@ TEST(Replay, MemoryBesideAnObjectStaysAndIsFollowed) {
 
 TEST(Replay, WhatLiesFarFromTheObjectsIsLeftOut) {
   const TracedProgram traced(Turns({Store(0, 0), Load(1, 0), Store(1, 4096)}, 1), AsRecorded, 2);
-  EXPECT_EQ(traced.Read({{kBase, 64, 1, 0}}).scenes[0].events().size(), 2u);
+  EXPECT_EQ(traced.Read({{kLayoutBase, 64, 1, 0}}).scenes[0].events().size(), 2u);
 }
 
 TEST(Replay, WindowsAddUpToAllMisses) {
   const TracedProgram traced(FalseSharing(0, 8), AsRecorded, 2);
-  const TraceFile trace = traced.Read({{kBase, kStride, 1, 0}});
+  const TraceFile trace = traced.Read({{kLayoutBase, kStride, 1, 0}});
   const Outcome outcome = Simulate(trace.scenes[0], trace.machine, Unchanged(), 64, 10);
   ASSERT_EQ(outcome.windows.size(), 10u);
   EXPECT_EQ(outcome.windows[0], 19u);  // the first store misses in no other cache
@@ -152,7 +152,7 @@ TEST(Replay, WindowsAddUpToAllMisses) {
 
 TEST(Replay, MissesOfAnotherNodeAreRemote) {
   const TracedProgram traced(FalseSharing(0, 8), AsRecorded, 2, {0, 1});
-  const Outcome outcome = Replayed(traced.Read({{kBase, kStride, 1, 0}}), Unchanged());
+  const Outcome outcome = Replayed(traced.Read({{kLayoutBase, kStride, 1, 0}}), Unchanged());
   EXPECT_EQ(outcome.events.hitm_remote, kRounds);
   EXPECT_EQ(outcome.pairs[0].local, 0u);
 }
@@ -177,14 +177,14 @@ Plan Sharded(std::uint32_t ways, const std::vector<std::uint32_t>& shard_of_cpu)
 
 TEST(Sharding, AShardForEachCpuEndsAllConflicts) {
   const TracedProgram traced(LockedBy(4), AsRecorded, 4);
-  const TraceFile trace = traced.Read({{kBase, kStride, 1, 0}});
+  const TraceFile trace = traced.Read({{kLayoutBase, kStride, 1, 0}});
   EXPECT_EQ(Replayed(trace, Unchanged()).events.own_local, 4 * kRounds - 1);
   EXPECT_EQ(SharedMisses(Replayed(trace, Sharded(4, {0, 1, 2, 3})).events), 0u);
 }
 
 TEST(Sharding, AShardForEachNodeLeavesTheConflictsWithinANode) {
   const TracedProgram traced(LockedBy(4), AsRecorded, 4, {0, 0, 1, 1});
-  const TraceFile trace = traced.Read({{kBase, kStride, 1, 0}});
+  const TraceFile trace = traced.Read({{kLayoutBase, kStride, 1, 0}});
   const coherence_events sharded = Replayed(trace, Sharded(2, {0, 0, 1, 1})).events;
   EXPECT_EQ(sharded.own_remote, 0u);
   EXPECT_EQ(sharded.own_local, 4 * kRounds - 2);
@@ -196,18 +196,18 @@ TEST(Sharding, AnInstructionThatWalksEverythingTouchesAllShards) {
   const TracedProgram traced(program, AsRecorded, 3);
   Plan plan = Sharded(2, {0, 1, 0});
   plan.sharding->everywhere = {8};
-  EXPECT_EQ(Replayed(traced.Read({{kBase, kStride, 1, 0}}), plan).events.hitm_local, 2u);
+  EXPECT_EQ(Replayed(traced.Read({{kLayoutBase, kStride, 1, 0}}), plan).events.hitm_local, 2u);
 }
 
 TEST(Plan, PiecesThatOverlapAreRefused) {
   const TracedProgram traced(FalseSharing(0, 8), AsRecorded, 2);
-  const TraceFile trace = traced.Read({{kBase, kStride, 1, 0}});
+  const TraceFile trace = traced.Read({{kLayoutBase, kStride, 1, 0}});
   EXPECT_THROW(Replayed(trace, Moving({{0, 16, 0}, {8, 8, 64}})), std::invalid_argument);
   EXPECT_THROW(Replayed(trace, Unchanged(2)), std::invalid_argument);
 }
 
 TEST(ObjectMap, RowsThatOverlapAreRefused) {
-  EXPECT_THROW(ObjectMap({{kBase, 64, 2, 0}, {kBase + 64, 64, 1, 0}}), std::invalid_argument);
+  EXPECT_THROW(ObjectMap({{kLayoutBase, 64, 2, 0}, {kLayoutBase + 64, 64, 1, 0}}), std::invalid_argument);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ constexpr std::uint64_t kKindMemory = std::uint64_t{1} << 44;
 constexpr std::uint64_t kShardMemory = std::uint64_t{1} << 62;
 constexpr std::uint32_t kMostKinds = 1 << 16;
 
-void Check(bool holds, const char* complaint) {
+void CheckPlan(bool holds, const char* complaint) {
   if (!holds) throw std::invalid_argument(complaint);
 }
 
@@ -42,7 +42,7 @@ std::uint64_t AddressOf(const Object& object, const KindPlan& plan) {
 void CheckPieces(const std::vector<Piece>& pieces) {
   std::uint64_t end = 0;
   for (const Piece& piece : pieces) {
-    Check(piece.old_offset >= end, "pieces of an object overlap or are not in order");
+    CheckPlan(piece.old_offset >= end, "pieces of an object overlap or are not in order");
     end = std::uint64_t{piece.old_offset} + piece.size;
   }
 }
@@ -51,12 +51,12 @@ void CheckPieces(const std::vector<Piece>& pieces) {
 
 Relocated::Relocated(const Scene& scene, const Plan& plan, std::uint32_t line_bytes)
     : plan_(plan), line_shift_(LineShift(line_bytes)), objects_(scene.objects().objects().size()) {
-  Check(plan.kinds.size() == scene.objects().kinds() && plan.kinds.size() < kMostKinds,
-        "the plan has not one entry for each kind of object");
+  CheckPlan(plan.kinds.size() == scene.objects().kinds() && plan.kinds.size() < kMostKinds,
+            "the plan has not one entry for each kind of object");
   for (const KindPlan& kind : plan.kinds) {
     CheckPieces(kind.pieces);
-    Check(!kind.placement || Fits(*kind.placement), "a placement is empty or too large");
-    Check(kind.shift < ObjectMap::kBlock, "objects are shifted within a line only");
+    CheckPlan(!kind.placement || Fits(*kind.placement), "a placement is empty or too large");
+    CheckPlan(kind.shift < ObjectMap::kBlock, "objects are shifted within a line only");
   }
   PlaceObjects(scene);
   if (plan.sharding) PlaceShards(scene);
@@ -88,13 +88,13 @@ void Relocated::Measure(const Scene& scene) {
 
 void Relocated::PlaceShards(const Scene& scene) {
   const Sharding& sharding = *plan_.sharding;
-  Check(sharding.ways >= 1 && sharding.ways <= COHERENCE_MAX_CPUS, "a lock is sharded 1 to 64 ways");
-  Check(sharding.alignment >= 1 && sharding.alignment <= 4096, "shards are aligned to 1 to 4096 bytes");
+  CheckPlan(sharding.ways >= 1 && sharding.ways <= COHERENCE_MAX_CPUS, "a lock is sharded 1 to 64 ways");
+  CheckPlan(sharding.alignment >= 1 && sharding.alignment <= 4096, "shards are aligned to 1 to 4096 bytes");
   for (const std::uint32_t shard : sharding.shard_of_cpu)
-    Check(shard < sharding.ways, "a CPU has no such shard");
+    CheckPlan(shard < sharding.ways, "a CPU has no such shard");
   std::vector<std::uint64_t> ends(plan_.kinds.size());  // of a shard so far, by kind
   for (const Sharding::Range& range : sharding.ranges) {
-    Check(range.kind < ends.size(), "a sharded member is of no kind");
+    CheckPlan(range.kind < ends.size(), "a sharded member is of no kind");
     // Members keep their place in a word, so that none straddles a line that did not before.
     const std::uint64_t begin = RoundUp(ends[range.kind], 8) + range.offset % 8;
     range_offset_.push_back(begin);
