@@ -32,7 +32,7 @@ KEY = "offset member; R read, W written; % of the record's contention; * moves; 
 
 
 @dataclass(frozen=True, slots=True)
-class MemberUse:
+class LetteredUse:
     """Who uses a member: ``letters`` are ``R``, ``W`` or both, ``share`` is of the record's contended accesses."""
 
     letters: str
@@ -55,17 +55,16 @@ def changed_lines(
     layouts: tuple[Layout, Layout],
     begin: tuple[int, int],
     members: Iterable[LineMember],
-    moved: frozenset[str],
+    candidate: Candidate,
     width: int,
     most: int = MOST_LINES,
 ) -> Iterator[tuple[str, str]]:
     """Rows for the lines whose members change, the hottest lines first to be chosen: ``line 1 before`` and the members.
 
-    ``layouts`` are those before and after, ``begin`` the byte of a line at which each begins, ``members`` those of the
-    record that the profile has, ``moved`` the names of those that move. Each of ``most`` lines has two
-    rows, of ``width`` characters.
+    ``layouts`` are those before and after the ``candidate``, ``begin`` the byte of a line at which each begins,
+    ``members`` those of the record that the profile has. Each of ``most`` lines has two rows, of ``width`` characters.
     """
-    uses = _uses(members)
+    moved, uses = candidate.moved, _uses(members, candidate.judgement.pairs if candidate.judgement else ())
     sides = [_by_line(layout, first) for layout, first in zip(layouts, begin, strict=True)]
     names = [{line: {one.name for one in found} for line, found in side.items()} for side in sides]
     changed = [line for line in sides[0].keys() | sides[1].keys() if names[0].get(line) != names[1].get(line)]
@@ -79,8 +78,8 @@ def changed_lines(
             yield when, _row(side.get(line, []), uses, moved, width - len(f"line {line} before: "))
 
 
-def _uses(members: Iterable[LineMember]) -> dict[str, MemberUse]:
-    """By member of the record, also of an anonymous struct in it."""
+def _uses(members: Iterable[LineMember], pairs: Iterable[JudgedPair]) -> dict[str, LetteredUse]:
+    """By member of the record, also of an anonymous struct in it; the replay knows lines that were not examined."""
     counts: dict[str, list[int]] = {}
     for one in members:
         if not one.doubted:
@@ -88,9 +87,12 @@ def _uses(members: Iterable[LineMember]) -> dict[str, MemberUse]:
             contended = sum(function.contended for function in one.functions)
             for at, more in enumerate((contended, one.reads, one.writes or one.written)):
                 count[at] += more
+    for pair in pairs:
+        counts.setdefault(pair.victim, [0, 0, 0])[1] += 1
+        counts.setdefault(pair.writer, [0, 0, 0])[2] += 1
     total = sum(contended for contended, _, _ in counts.values()) or 1
     return {
-        name: MemberUse("R" * bool(reads) + "W" * bool(writes), contended / total)
+        name: LetteredUse("R" * bool(reads) + "W" * bool(writes), contended / total)
         for name, (contended, reads, writes) in counts.items()
     }
 
@@ -105,7 +107,7 @@ def _by_line(layout: Layout, begin: int) -> dict[int, list[Member]]:
     return found
 
 
-def _row(there: Sequence[Member], uses: dict[str, MemberUse], moved: frozenset[str], width: int) -> str:
+def _row(there: Sequence[Member], uses: dict[str, LetteredUse], moved: frozenset[str], width: int) -> str:
     """``0 root R 37%, 16 guard* RW 39% and 5 cold``: as many members as fit, hot ones first, then those that move."""
     if not there:
         return "nothing of the object"

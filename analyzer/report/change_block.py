@@ -208,7 +208,7 @@ def _line_rows(
     members = [member for it in same for member in it.members if member.begin == it.objects[0].start]
     sides = candidate.before, candidate.after
     width = min(columns, WIDTH) - LABEL - 2
-    rows = list(changed_lines(sides, (at + begin[0], at + begin[1]), members, candidate.moved, width, most))
+    rows = list(changed_lines(sides, (at + begin[0], at + begin[1]), members, candidate, width, most))
     if rows:
         varied = any(step % CACHE_LINE_BYTES for step in candidate.steps)
         where = f"of an object that begins at byte {begin[0]} of a line, as on the hottest line: " * varied

@@ -50,7 +50,7 @@ from linesmith.patches.treewide.mentions import (
 from linesmith.patches.treewide.rules import MemberRules
 from linesmith.patches.treewide.series import broken, confirmed_series, from_first_to_last, message, never_compiled
 from linesmith.patches.treewide.spatch import SemanticPatch, Types, spatch
-from linesmith.patches.treewide.survey import MemberUse, Survey, surveyed, unresolved
+from linesmith.patches.treewide.survey import Survey, UseSite, surveyed, unresolved
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Encapsulated:
 
     declared: DeclaredMember
     accessor: MemberAccessor
-    places: tuple[MemberUse, ...]
+    places: tuple[UseSite, ...]
     rules: str
     series: PatchSeries
     broken: tuple[Refusal, ...] = ()
@@ -186,12 +186,12 @@ _CHANGING = frozenset((MemberRole.ASSIGNED, MemberRole.UPDATED))
 _PARAMETER = re.compile(rb"(?<![\w>.])([A-Za-z_]\w*)\s*->\s*\Z")
 
 
-def _roles(use: MemberUse) -> frozenset[str]:
+def _roles(use: UseSite) -> frozenset[str]:
     """What the place does with the member; empty text where it only reads it."""
     return use.roles if use.roles & _SPECIAL else use.roles | {""}
 
 
-def _accessor(declared: DeclaredMember, name: str, own: Sequence[MemberUse]) -> MemberAccessor:
+def _accessor(declared: DeclaredMember, name: str, own: Sequence[UseSite]) -> MemberAccessor:
     """The accessor that serves most uses; its parameter is what most users call the record."""
     form = _form(declared, own)
     generic = form is not Form.VALUE and any(one.is_constant for one in own)
@@ -200,7 +200,7 @@ def _accessor(declared: DeclaredMember, name: str, own: Sequence[MemberUse]) -> 
     return MemberAccessor(name, form, usual if usual != declared.name else declared.record.name[:1], generic)
 
 
-def _form(declared: DeclaredMember, own: Sequence[MemberUse]) -> Form:
+def _form(declared: DeclaredMember, own: Sequence[UseSite]) -> Form:
     if declared.shape is Shape.ARRAY:
         return Form.ELEMENTS
     if declared.shape is Shape.RECORD or any(MemberRole.PART in one.roles for one in own):
@@ -251,7 +251,7 @@ def _staying(accessor: MemberAccessor, mention: Mention, role: MemberRole) -> Re
     return Refusal(RefusalCode.NEEDS_OBJECT, mention.place, reason, "change it by hand")
 
 
-def _missed(work: _Work, survey: Survey, replaced: Sequence[MemberUse]) -> Iterator[Refusal]:
+def _missed(work: _Work, survey: Survey, replaced: Sequence[UseSite]) -> Iterator[Refusal]:
     """Files in which more places name the member than there should be."""
     before = Counter(one.file for one in survey.mentions)
     for file, count in Counter(one.mention.file for one in replaced).items():
@@ -297,7 +297,7 @@ def _predicates_message(
 def _accessor_message(
     declared: DeclaredMember,
     accessor: MemberAccessor,
-    places: Sequence[MemberUse],
+    places: Sequence[UseSite],
     refusals: Sequence[Refusal],
     tree: Path,
 ) -> str:

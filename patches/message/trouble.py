@@ -236,7 +236,7 @@ def lines_text(
     begin = starts(candidate, finding, check.granules)
     first, second = (at + side.begin for at, side in zip(begin, sides, strict=True))
     layouts = check.before.moved, check.after.moved
-    rows = list(changed_lines(layouts, (first, second), hot, candidate.moved, WIDTH - len(INDENT), most))
+    rows = list(changed_lines(layouts, (first, second), hot, candidate, WIDTH - len(INDENT), most))
     if not rows:
         return ""
     fixed = all(step % CACHE_LINE_BYTES == 0 for step in check.granules)

@@ -31,7 +31,7 @@ _HAND = "change it by hand"
 
 
 @dataclass(frozen=True, slots=True)
-class MemberUse:
+class UseSite:
     """An access to a member of the name. ``type`` is that of the record in front of it, empty where it is not known.
 
     ``roles`` are the rules that match here; there are none where Coccinelle did not parse the code.
@@ -58,8 +58,8 @@ class Survey:
     """
 
     rules: MemberRules
-    own: tuple[MemberUse, ...]
-    unsure: tuple[MemberUse, ...]
+    own: tuple[UseSite, ...]
+    unsure: tuple[UseSite, ...]
     mentions: tuple[Mention, ...]
     others: tuple[Mention, ...]
     deep: frozenset[str]
@@ -119,7 +119,7 @@ ANY_RECORD = {"P": "expression P", "O": "expression O"}
 
 def _uses(
     accesses: Sequence[Mention], script: SemanticPatch, types: Types, image: TreeImage, progress: Progress
-) -> list[MemberUse]:
+) -> list[UseSite]:
     files = tuple(dict.fromkeys(one.file for one in accesses if not one.macro))
     matches = spatch(script, image, files, progress, types).matches if files else ()
     by_place = {place: list(group) for place, group in groupby(sorted(matches, key=_place), _place)}
@@ -129,7 +129,7 @@ def _uses(
         kind = next((dict(match.bindings)["T"] for match in found if match.rule == _HOLDER), "")
         type_ = " ".join(_QUALIFIERS.sub(" ", kind).split())
         roles = frozenset(match.rule for match in found)
-        uses.append(MemberUse(one, found[0].function if found else "", roles, type_, "const" in kind.split()))
+        uses.append(UseSite(one, found[0].function if found else "", roles, type_, "const" in kind.split()))
     return uses
 
 
