@@ -193,7 +193,8 @@ def _explained_anew(
     profile = replace(profile, areas=known.areas)
     found = Explanation((), left_out, profile, same_build, reading, given, accesses, votes=known.votes)
     locked = name_locks(_explained(found, kept, code), reading.layouts, accesses, partial(touched, elf), profile)
-    profile = replace(profile, areas=(*profile.areas, *found_objects(profile, locked, reading.layouts)))
+    if profile.recording is not None:
+        profile = replace(profile, areas=(*profile.areas, *found_objects(profile, locked, reading.layouts)))
     records = contention_by_record(locked, profile, reading.layouts)
     return replace(found, findings=locked, profile=profile, records=records)
 

@@ -124,7 +124,7 @@ def study(record: str, member: str, image: TreeImage, progress: Progress) -> Stu
     naming = files_naming(tree, (member, record), progress)
     outer, copied = declared_with(tree, record, member, naming)
     if outer.record.kind != "struct":
-        raise EditRefused(Refusal(RefusalCode.NO_STRUCT, outer.place, f"{outer.record.title} is no struct"))
+        raise EditRefused(Refusal(RefusalCode.NO_STRUCT, outer.place, f"{outer.record.title} is not a struct"))
     pointer = pointer_member(outer, member)
     target = target_record(pointer, image, progress)
     holders = titles_of(outer, tree, naming[record])

@@ -67,7 +67,7 @@ def test_the_misses_of_a_candidate_are_told(example: Path, tmp_path: Path) -> No
     assert "100% (100 to 100)" in text_of(example, *words), "of what the profile counts, whatever else is in the trace"
     said = text_of(example, *words, "--candidate", "1")
     assert "  saves     100% of the misses of the profile (80% interval 100% to 100%): 1,036 of 1,036\n" in said
-    assert said[said.index("  replayed") :].splitlines()[:2] == [
+    assert said[said.index("  replayed  ") :].splitlines()[:2] == [
         "  replayed  all lines of the record: 1,036 -> 0",
         "            line of root: 521 -> 0",
     ]
@@ -110,9 +110,15 @@ def test_an_object_that_only_the_code_identifies_is_replayed_like_one_that_the_p
     example: Path, tmp_path: Path
 ) -> None:
     words = trace(tmp_path, CONFLICT)
+    (tmp_path / "bench").symlink_to(example / "bench")
+    profiles = [example / name for name in ("profile.json", "no-areas.json")]
+    for given in profiles:
+        (profile,) = read_profiles(given)
+        recording = Recording("qemu-user", ("bench",), (0, 0), "x86_64")
+        (tmp_path / given.name).write_bytes(recorded.encode(replace(profile, recording=recording)))
     known, identified = (
-        json.loads(text_of(example, *words, "--format", "json", profile=one))["candidates"][0]["judgement"]
-        for one in ("profile.json", "no-areas.json")
+        json.loads(text_of(tmp_path, *words, "--format", "json", profile=one.name))["candidates"][0]["judgement"]
+        for one in profiles
     )
     assert known["before"] > known["after"]
     assert identified == known
