@@ -110,7 +110,11 @@ def layout_rows(
     saves = saved_words(saved(candidate.judgement), counted_as, finding.whole)
     yield "saves", candidate.judgement.refusal or saves
     yield from (("worse", one) for one in [worse(candidate.judgement)] if one)
-    yield from (("sure", one) for one in [_certainty(candidate.judgement)] if one)
+    if (found := candidate.judgement).runs:
+        made = f"{found.runs} runs reconstructed from the samples, {found.accesses:,} accesses"
+        what = f"{found.accesses:,} recorded accesses" if found.runs == 1 else made
+        certain = f"replayed on {what} to {counted(found.objects, 'object')}; misses are counted, no time is measured"
+        yield "sure", certain
     # Clauses of a diagnosis that say what no layout removes.
     removes = "does not remove", "no layout removes"
     clauses = finding.triage.sentence.split("; ")
@@ -130,14 +134,6 @@ def layout_rows(
     yield from (("doubt", one) for one in [candidate.doubt] if one)
     yield from (_checked(note, scanned="--tree" in suggested.given) for note in candidate.notes[-1:])
     yield from labelled("why", _why(candidate, record))
-
-
-def _certainty(found: Judgement) -> str:
-    """What was replayed, and that a replay counts misses."""
-    recorded = f"{found.accesses:,} recorded accesses"
-    made = f"{found.runs} runs reconstructed from the samples, {found.accesses:,} accesses"
-    what = f"replayed on {recorded if found.runs == 1 else made} to {counted(found.objects, 'object')}"
-    return f"{what}; misses are counted, no time is measured" if found.runs else ""
 
 
 def _checked(note: str, *, scanned: bool) -> Labelled:

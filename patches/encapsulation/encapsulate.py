@@ -151,7 +151,8 @@ def _encapsulated(work: _Work, name: str, rules: MemberRules, others: Sequence[R
     first, first_rules = _predicates_called(work, survey)
     survey = work.survey(rules) if first else survey
     accessor = _accessor(work.declared, name, survey.own)
-    roles = {role for one in survey.own for role in _roles(one)}
+    # Empty text where a place only reads the member.
+    roles = {role for one in survey.own for role in (one.roles if one.roles & _SPECIAL else one.roles | {""})}
     script = replacing(survey.rules, name, accessor.form, roles, work.macros)
     failed = work.apply(script, survey, survey.files)
     replaced = tuple(one for one in survey.own if not one.roles & set(UNSERVED[accessor.form]))
@@ -184,11 +185,6 @@ _SPECIAL = frozenset((MemberRole.ADDRESS, MemberRole.PART, MemberRole.ASSIGNED))
 _IN_MEMORY = frozenset((MemberRole.ADDRESS, MemberRole.HANDED))
 _CHANGING = frozenset((MemberRole.ASSIGNED, MemberRole.UPDATED))
 _PARAMETER = re.compile(rb"(?<![\w>.])([A-Za-z_]\w*)\s*->\s*\Z")
-
-
-def _roles(use: UseSite) -> frozenset[str]:
-    """What the place does with the member; empty text where it only reads it."""
-    return use.roles if use.roles & _SPECIAL else use.roles | {""}
 
 
 def _accessor(declared: DeclaredMember, name: str, own: Sequence[UseSite]) -> MemberAccessor:

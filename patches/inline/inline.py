@@ -136,7 +136,9 @@ def study(record: str, member: str, image: TreeImage, progress: Progress) -> Stu
     sources = {file: image.read(file) for word in words for file in named[word] if not file.startswith(apart)}
     files = [file for file in naming[member] if not file.startswith(apart)]
     survey = surveyed(outer, MemberRules(member, holders), files, (), image, progress)
-    uses = tuple(_uses(survey, pointer, image))
+    by_file = groupby((one.mention for one in survey.own), lambda one: one.file)
+    roots = ((file, parsed(image.read(file)), list(group)) for file, group in by_file)
+    uses = tuple(use_at(root, file, one, pointer.targets) for file, root, group in roots for one in group)
     seen = lifetimes(pointer, uses, sources, image, progress)
     standing, sites = _judged(pointer, target, uses, seen, image)
     unsure = [(refusal, certain) for _, refusal, certain in unresolved(survey, outer, image)]
@@ -149,12 +151,6 @@ def study(record: str, member: str, image: TreeImage, progress: Progress) -> Stu
     to_look_at = (*copied, *aside, *(one for one, certain in unsure if not certain), *relying, *caches.left, *sites)
     rules = semantic_patch(survey.rules, uses, caches.gone)
     return Study(pointer, target, survey, uses, caches, rules, attribute, prevents, (*to_look_at, *unread_files(tree)))
-
-
-def _uses(survey: Survey, pointer: PointerMember, image: TreeImage) -> Iterator[PointerUse]:
-    for file, group in groupby((one.mention for one in survey.own), lambda one: one.file):
-        root = parsed(image.read(file))
-        yield from (use_at(root, file, one, pointer.targets) for one in group)
 
 
 def _judged(

@@ -180,7 +180,11 @@ def semantic_patch(rules: MemberRules, uses: Sequence[PointerUse], caches: Seque
     """The rules for the ``uses``, in the order in which they must be applied; the slab ``caches`` go."""
     roles = {use.role for use in uses}
     made = [use for use in uses if use.role is Role.ALLOCATION]
-    written = (*_allocations(rules, made), *_checks(rules, roles), *_releases(rules, uses), *_caches(caches))
+    checks: tuple[str, ...] = ()
+    if Role.ALLOCATION_CHECK in roles:
+        plain = rules.rule("checked", ("- if ($ == NULL) S", "- if (unlikely($ == NULL)) S"))
+        checks = plain, rules.rule("checked_with_others", ("- $ == NULL || V\n+ V", "- V || $ == NULL\n+ V"))
+    written = (*_allocations(rules, made), *checks, *_releases(rules, uses), *_caches(caches))
     return "\n".join((*written, *_values(rules, roles, cleared=any(use.clears for use in made))))
 
 
@@ -198,12 +202,6 @@ def _allocations(rules: MemberRules, made: Sequence[PointerUse]) -> Iterator[str
             call = f"(T){_called(sorted(callees), '...')}"
             yield rules.rule(f"allocated_and_tested_{kind}", (f"- if (($ = {call}) == NULL) S{added}",))
             yield rules.rule(f"allocated_{kind}", (f"- $ = {call};{added}",))
-
-
-def _checks(rules: MemberRules, roles: Collection[Role]) -> Iterator[str]:
-    if Role.ALLOCATION_CHECK in roles:
-        yield rules.rule("checked", ("- if ($ == NULL) S", "- if (unlikely($ == NULL)) S"))
-        yield rules.rule("checked_with_others", ("- $ == NULL || V\n+ V", "- V || $ == NULL\n+ V"))
 
 
 def _releases(rules: MemberRules, uses: Sequence[PointerUse]) -> Iterator[str]:

@@ -157,7 +157,11 @@ def declared_with(
     ``naming`` are the files that name both. Raises ``DeclarationNotFound``; ``EditRefused`` where several records fit
     or the record is shared with user space.
     """
-    found = [one for one in declared_in(tree, naming[member], record, naming[record]) if _declares(one, member)]
+    found = [
+        one
+        for one in declared_in(tree, naming[member], record, naming[record])
+        if any(member in names for _, names, _ in member_declarations(one.source, one.record))
+    ]
     if not found:
         remedy = "check both names; the record may be named by its tag or a typedef"
         raise DeclarationNotFound(f"{tree} declares no record {record} with a member {member}; {remedy}")
@@ -173,7 +177,9 @@ def declared_with(
     if is_user_abi(own.file):
         reason = f"{record} is shared with user space, so its members must stay"
         raise EditRefused(Refusal(RefusalCode.USER_ABI, own.place, reason))
-    return own, tuple(_of_other_program(one) for one in found if one is not own)
+    lift = "change it by hand where it is compiled with files that were changed"
+    copies = ((one, f"another program has a {one.record.title} with this member") for one in found if one is not own)
+    return own, tuple(Refusal(RefusalCode.OTHER_PROGRAM, one.place, reason, lift) for one, reason in copies)
 
 
 def declared_in(tree: Path, files: Iterable[str], name: str, naming: Iterable[str]) -> Iterator[Declared]:
@@ -184,16 +190,6 @@ def declared_in(tree: Path, files: Iterable[str], name: str, naming: Iterable[st
     for file in files:
         source = read_source(tree / file)
         yield from (Declared(file, source, record, 1.0) for one in names for record in records_named(source, one))
-
-
-def _declares(declared: Declared, member: str) -> bool:
-    return any(member in names for _, names, _ in member_declarations(declared.source, declared.record))
-
-
-def _of_other_program(copy: Declared) -> Refusal:
-    reason = f"another program has a {copy.record.title} with this member"
-    lift = "change it by hand where it is compiled with files that were changed"
-    return Refusal(RefusalCode.OTHER_PROGRAM, copy.place, reason, lift)
 
 
 def titles_of(declared: Declared, tree: Path, naming: Iterable[str]) -> tuple[str, ...]:
