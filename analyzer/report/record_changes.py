@@ -155,10 +155,15 @@ def reason_of(line: Proposed) -> str:
 
 
 def explained(answers: Sequence[RecordAnswer]) -> RecordAnswer | None:
-    """The one whose change saves most: of those with a layout, else with a structure that was replayed, else any."""
-    ranked = [(one.changes[0], one) for one in answers if one.changes]
-    ranked.sort(key=lambda pair: (pair[0].numbered is None, -pair[0].saves.share if pair[0].saves else 1.0))
-    return ranked[0][1] if ranked else None
+    """The one whose change saves most: of layouts that save what is worth a change, else of all that were replayed."""
+    changing = [one for one in answers if one.changes]
+
+    def rank(one: RecordAnswer) -> tuple[bool, float]:
+        first = one.changes[0]
+        saved = first.saves.share if first.saves else -1.0
+        return first.numbered is None or saved < WORTH_CHANGING, -saved
+
+    return min(changing, key=rank, default=None)
 
 
 def shown_answers(answers: Sequence[RecordAnswer]) -> list[RecordAnswer]:
