@@ -153,7 +153,8 @@ def _free(areas: Iterable[ObjectArea], taken: Iterable[ObjectArea]) -> Iterator[
     wanted = list(areas)
     concerned = {page for area in wanted for page in pages(area)}
     for area in taken:
-        for page in concerned.intersection(pages(area)) if len(pages(area)) > len(concerned) else pages(area):
+        there = pages(area)
+        for page in [one for one in concerned if one in there] if len(there) > len(concerned) else there:
             claims.setdefault(page, []).append(area)
     for area in wanted:
         near = [other for page in pages(area) for other in claims.get(page, ())]

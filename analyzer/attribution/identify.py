@@ -64,8 +64,10 @@ def record_of(area: ObjectArea, containment: Containment) -> Layout | None:
         with suppress(KeyError):
             described = layouts.by_id(area.layout)
             return described if 0 < described.size <= area.size else None
-    fitting = (one for name in area.types[:1] for one in layouts.variants(bare_name(name)) if 0 < one.size <= area.size)
-    return next(fitting, None)
+    named = [one for name in area.types[:1] for one in layouts.variants(bare_name(name)) if one.size]
+    # A kernel cuts task_struct to the state that its processor has (arch/x86/kernel/fpu/init.c), in the last member.
+    cut = (one for one in named if area.name == one.name and one.members and one.members[-1].offset < area.size)
+    return next((one for one in named if one.size <= area.size), next(cut, None))
 
 
 def with_found_caches(kernel: Kernel, profile: Profile, layouts: Layouts) -> Kernel:

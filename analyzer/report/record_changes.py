@@ -156,14 +156,13 @@ def reason_of(line: Proposed) -> str:
 
 def explained(answers: Sequence[RecordAnswer]) -> RecordAnswer | None:
     """The one whose change saves most: of layouts that save what is worth a change, else of all that were replayed."""
-    changing = [one for one in answers if one.changes]
 
     def rank(one: RecordAnswer) -> tuple[bool, float]:
         first = one.changes[0]
         saved = first.saves.share if first.saves else -1.0
         return first.numbered is None or saved < WORTH_CHANGING, -saved
 
-    return min(changing, key=rank, default=None)
+    return min((one for one in answers if one.changes), key=rank, default=None)
 
 
 def shown_answers(answers: Sequence[RecordAnswer]) -> list[RecordAnswer]:

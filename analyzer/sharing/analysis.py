@@ -159,7 +159,7 @@ def explain(
     """
     _refuse_unfit(reading, profile, trust)
     accesses = map_of(Path(reading.identity.path))
-    answers, question = kept_answers(reading, profile, trust.value, accesses is not None), ("explanation", top)
+    answers, question = kept_answers(reading, profile, trust.value, accesses is not None, top), ("explanation",)
     if answers is not None and (kept := answers.load(question, _KeptExplanation)) is not None:
         return kept.explanation(reading, profile, accesses, answers)
     found = replace(_explained_anew(reading, profile, top, accesses, trust), answers=answers)

@@ -49,7 +49,7 @@ class KeptAnswers:
 
     def keep(self, question: Iterable[object], answer: object) -> None:
         """Have the answer at hand; where it cannot be kept, or is of numbers that cannot, it is found again."""
-        with suppress(OSError, OverflowError):
+        with suppress(OSError, OverflowError, UnicodeEncodeError):
             store.keep(self.directory, self._name(question), (store.prefixed(FORMAT, msgspec.msgpack.encode(answer)),))
 
     def _name(self, question: Iterable[object]) -> str:
@@ -68,7 +68,7 @@ def kept_answers(reading: Reading, profile: Profile, *options: object) -> KeptAn
     digest = blake2b(repr((place.stamp, reading.layouts.head.body_crc, _code(), options)).encode("utf-8", "replace"))
     try:
         digest.update(msgspec.msgpack.encode(replace(profile, source="")))
-    except OverflowError:  # a number that only JSON can hold
+    except (OverflowError, UnicodeEncodeError):  # a number that only JSON can hold, or half of a character
         return None
     return KeptAnswers(place.directory, digest.digest())
 

@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
+
+from tree_sitter import Node
 
 from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.build.preparation import Progress
@@ -18,6 +21,7 @@ from linesmith.patches.treewide.image import TreeImage
 from linesmith.patches.treewide.mentions import Mention, mentions_in
 from linesmith.patches.treewide.rules import MemberRules
 from linesmith.patches.treewide.spatch import Report, SemanticPatch, Types, spatch
+from linesmith.patches.treewide.syntax import parsed, text
 
 _HOLDER, _SEEN = "holder", "seen"
 _QUALIFIERS = re.compile(r"\b(?:const|volatile)\b")
@@ -151,13 +155,36 @@ def unresolved(survey: Survey, declared: Declared, image: TreeImage) -> Iterator
         else:
             reason = f"the type of the record is not known ({use.type or 'no type'})"
             yield one, Refusal(RefusalCode.TYPE_UNKNOWN, one.place, reason, f"{_HAND} if it is the record"), False
+    root_of = cache(lambda file: parsed(image.read(file)))
     for one in survey.others:
-        if is_within(declared, one) or not (survey.unique or name in one.statement):
+        if is_within(declared, one):
             continue
         if _is_designator(one):
-            yield one, Refusal(RefusalCode.INITIALISER, one.place, "an initialiser sets the member"), True
-        elif _is_offset(one):
+            kind = "" if survey.unique else _initialised(root_of(one.file), one.offset)
+            certain = survey.unique or kind in survey.rules.titles
+            speaks = any(title.split()[-1].encode() in image.read(one.file) for title in survey.rules.titles)
+            if certain or (speaks and not kind):
+                yield one, Refusal(RefusalCode.INITIALISER, one.place, "an initialiser sets the member"), certain
+        elif _is_offset(one) and (survey.unique or name in one.statement):
             yield one, Refusal(RefusalCode.OFFSET, one.place, "the offset of the member is used"), False
+
+
+def _initialised(root: Node, offset: int) -> str:
+    """The type of what is initialised there, as it is named; empty where that is nested or not plain C."""
+    pair: Node | None = root.descendant_for_byte_range(offset, offset + 1)
+    while pair is not None and pair.type != "initializer_pair":
+        pair = pair.parent
+    holder = pair.parent.parent if pair is not None and pair.parent is not None else None
+    if holder is not None and holder.type == "initializer_list":  # an element of an array, or a member of a member
+        holder = holder.parent
+        declarator = holder.child_by_field_name("declarator") if holder is not None else None
+        if declarator is None or declarator.type != "array_declarator":
+            return ""
+    if holder is None or holder.type not in ("init_declarator", "compound_literal_expression"):
+        return ""
+    declaration = holder.parent if holder.type == "init_declarator" else holder
+    kind = text(declaration and declaration.child_by_field_name("type"))
+    return " ".join(_QUALIFIERS.sub(" ", kind).split())
 
 
 def is_within(declared: Declared, mention: Mention) -> bool:

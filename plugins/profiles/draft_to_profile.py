@@ -141,8 +141,9 @@ def _lines(draft: ReportDraft, display: str) -> Sequence[CacheLine]:
         rank = block.rank if block.rank is not None else row.rank if row else last + 1
         last = max(last, rank)
         found.append(_line(block, row, rank, display, size, longest, contended))
+    left = {id(row) for rows in unmatched.values() for row in rows}
     for row in draft.table:
-        if row in unmatched[row.address]:
+        if id(row) in left:
             counts = _named(row.counts, display)
             only = CacheLine(row.rank, row.address, (), bytes=size, share=row.share, text_line=row.line, **counts)
             found.append(only)

@@ -62,3 +62,11 @@ def test_memory_that_is_known_keeps_its_object(kernel: Path) -> None:
     lines = line(0, LINE, KNOWN), line(1, FAR, KNOWN)
     assert found(kernel, *lines) == [("dentry", LINE), ("dentry", FAR)]
     assert found(kernel, *lines, areas=(file,)) == [("dentry", LINE)]
+
+
+def test_an_area_of_any_size_costs_no_more_than_what_is_looked_for_in_it(kernel: Path) -> None:
+    whole = ObjectArea(ObjectKind.VMALLOC, "vmalloc", 1 << 40, 1 << 62, 1 << 62)
+    assert found(kernel, line(0, LINE, KNOWN), line(1, FAR, KNOWN), areas=(whole,)) == [
+        ("dentry", LINE),
+        ("dentry", FAR),
+    ]

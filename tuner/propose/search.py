@@ -29,10 +29,12 @@ from linesmith.tuner.propose.packing import packed
 from linesmith.tuner.propose.subject import ContendedRecord
 
 # Up to here every single move of every atom is tried; a larger record has its cold atoms moved only in between the hot
-# ones, since the work grows with the cube of the atoms.
-EXHAUSTIVE_ATOMS = 96
+# ones, and one such as task_struct none of them, since the work grows with the cube of the atoms.
+EXHAUSTIVE_ATOMS, MOST_COLD_MOVED = 96, 192
 # Second moves are tried on top of this many first moves, the best of each hot atom.
 BEAM = 12
+# Of a larger record two moves are tried for so many of the hottest atoms: task_struct has 200 places for each.
+FEW_HOT = 6
 # How many hot atoms move together.
 MOST_TOGETHER = 4
 # What of its own contention an atom may have with the others of its group.
@@ -89,7 +91,8 @@ def _single_steps(subject: ContendedRecord, start: Arrangement) -> Iterator[Arra
     yield from swaps(subject, start, hot)
     yield from aligns(subject, start, hot)
     small = len(start.order) <= EXHAUSTIVE_ATOMS or not hot
-    yield from moves(subject, start, cold, None if small else range(min(hot), max(hot) + 1))
+    if small or len(start.order) <= MOST_COLD_MOVED:
+        yield from moves(subject, start, cold, None if small else range(min(hot), max(hot) + 1))
 
 
 def _several_steps(subject: ContendedRecord, start: Arrangement) -> Iterator[Arrangement]:
@@ -103,11 +106,12 @@ def _several_steps(subject: ContendedRecord, start: Arrangement) -> Iterator[Arr
 
 def _two_moves(subject: ContendedRecord, start: Arrangement) -> Iterator[Arrangement]:
     """Two hot atoms moved, on top of the best places of the first; the first alone need not help."""
-    for atom in subject.hot:
+    hot = subject.hot if len(start.order) <= EXHAUSTIVE_ATOMS else subject.hot[:FEW_HOT]
+    for atom in hot:
         priced = (price(subject, one) for one in moves(subject, start, [atom]))
         first = sorted(priced, key=lambda option: (option.cost.anywhere, option.cost.here))
-        for option in first[: max(1, BEAM // len(subject.hot))]:
-            yield from moves(subject, option.arrangement, [other for other in subject.hot if other != atom])
+        for option in first[: max(1, BEAM // len(hot))]:
+            yield from moves(subject, option.arrangement, [other for other in hot if other != atom])
 
 
 def _grouped(subject: ContendedRecord, start: Arrangement) -> Iterator[Arrangement]:

@@ -302,7 +302,7 @@ def sampled_scene(
         known = [area for kind in scene(record, given, layouts).kinds for area in kind.areas]
         return scene(record, (*given, *separate(outside(known, findings), layouts)), layouts)
     objects = [finding.objects[0] for finding in findings]
-    if kernel is None or all(_fixed(one) for one in objects):
+    if kernel is None or areas or all(_fixed(one) for one in objects):
         return scene(record, separate(findings, layouts), layouts)
     outer = layouts.by_id(objects[0].layout or 0)
     return scene(record, (_slab(outer, objects, layouts, kernel),), layouts)
