@@ -13,6 +13,8 @@ import pytest
 from find.lines import LINE, Built, accesses, explained, line_of, profile_of
 
 from linesmith.analyzer.attribution.found_objects import found_objects
+from linesmith.analyzer.attribution.identify import record_of
+from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import CacheLine, ObjectArea, ObjectKind
 
@@ -70,3 +72,15 @@ def test_an_area_of_any_size_costs_no_more_than_what_is_looked_for_in_it(kernel:
         ("dentry", LINE),
         ("dentry", FAR),
     ]
+
+
+@pytest.mark.parametrize(
+    ("cache", "size", "expected"), [("dentry", 160, "dentry"), ("dentry", 144, None), ("kmalloc-160", 160, None)]
+)
+def test_a_cache_may_cut_the_last_member_of_its_record(
+    kernel: Path, cache: str, size: int, expected: str | None
+) -> None:
+    """As the kernel does with task_struct; the last member of a dentry begins at byte 144 of 192."""
+    area = ObjectArea(ObjectKind.SLAB, cache, LINE, size, size, 8, ("dentry",))
+    layout = record_of(area, Containment(read_layouts(kernel).layouts))
+    assert (layout.name if layout else None) == expected

@@ -107,6 +107,10 @@ def test_who_can_fail_no_longer_is_told(queue: tuple[Path, Inlined]) -> None:
 
 ODD = "void odd(struct queue *queue)\n{\n\tgoto nowhere;\n\tqueue->counters->lost++;\n}\n"
 FIRST = "static struct counters first_counters;\nstruct queue first = { .counters = &first_counters };\n"
+LINK = "struct link { struct counters *counters; };\n"
+ROWS = "".join(f"\t{{ .length = {number} }}, /* a queue without counters of its own */\n" for number in range(12))
+TABLE = f"{FIRST.splitlines()[0]}\nstruct queue all[] = {{\n{ROWS}\t{{ .counters = &first_counters }},\n}};\n"
+SIZED = "struct link sized = { .counters = (void *)sizeof(struct queue) };\n"
 SET = QUEUE.replace("queue->length = length;", "queue->length = length;\n\tqueue->counters = queue->next->counters;")
 
 
@@ -116,8 +120,9 @@ SET = QUEUE.replace("queue->length = length;", "queue->length = length;\n\tqueue
         (SET, RefusalCode.SHARED, 15),
         (f"{QUEUE}\n{ODD}", RefusalCode.NOT_PARSED, 34),
         (f"{QUEUE}\n{FIRST}", RefusalCode.INITIALISER, 32),
+        (f"{QUEUE}\n{LINK}{TABLE}{SIZED}", RefusalCode.INITIALISER, 46),
     ],
-    ids=["set from elsewhere", "not parsed by Coccinelle", "initialised"],
+    ids=["set from elsewhere", "not parsed by Coccinelle", "initialised", "far behind the type; not of another record"],
 )
 def test_what_stands_in_the_way_is_told(tmp_path: Path, unit: str, code: RefusalCode, line: int) -> None:
     result = made(tmp_path, {"queue.c": unit})
