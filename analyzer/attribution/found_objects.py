@@ -10,15 +10,17 @@ snapshot knows better, 1,391 of 1,394 objects that were found so have the right 
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from linesmith.analyzer.attribution.doubts import weight
 from linesmith.analyzer.attribution.identify import lines_of_unknown_memory, record_of
 from linesmith.analyzer.attribution.line_members import KNOWN
 from linesmith.analyzer.attribution.lock import is_helper
+from linesmith.analyzer.attribution.variables import ObjectMap
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import containment_of
 from linesmith.analyzer.model import CacheLine, Finding, ObjectArea, ObjectKind, Profile
@@ -34,7 +36,6 @@ TOP = (1 << 64) - (1 << 16)
 # Where lines without an address are taken to lie: in the direct map (Documentation/arch/x86/x86_64/mm.rst), at a
 # multiple of every slab's size.
 SLABS_AT = 0xFFFF_8881_0400_0000
-_PAGE = 4096
 _BY_CODE = "by instructions that touch it on hotter lines"
 
 
@@ -53,16 +54,10 @@ def found_objects(profile: Profile, findings: Sequence[Finding], layouts: Layout
     return met + tuple(_free(alike, (*profile.areas, *met)))
 
 
-def outside(areas: Sequence[ObjectArea], findings: Sequence[Finding]) -> list[Finding]:
-    """The findings whose object begins in none of the ``areas``."""
-    by_address = sorted(areas, key=lambda area: area.address)
-    starts = [area.address for area in by_address]
-
-    def lies_in(address: int) -> bool:
-        before = bisect_right(starts, address)
-        return before > 0 and address < by_address[before - 1].end
-
-    return [one for one in findings if not lies_in(address_of(one))]
+def outside(areas: Iterable[ObjectArea], findings: Iterable[Finding]) -> list[Finding]:
+    """The findings whose object begins in no object of the ``areas``."""
+    known = ObjectMap(areas)
+    return [one for one in findings if known.at(address_of(one)) is None]
 
 
 def address_of(finding: Finding) -> int:
@@ -94,7 +89,9 @@ def _spots(findings: Iterable[Finding], profile: Profile, layouts: Layouts) -> d
     touched: dict[int, Counter[Spot | None]] = {}
     for finding in findings:
         records = [
-            (one.start, layouts.by_id(one.layout)) for one in finding.objects if one.outcome in KNOWN and one.layout
+            (one.start, layouts.by_id(one.layout))
+            for one in finding.objects
+            if one.outcome in KNOWN and one.layout is not None
         ]
         for offset, code, count in _own_code(lines[finding.rank]):
             inside = ((it.id, offset - start) for start, it in records if 0 <= offset - start < it.size and it.name)
@@ -133,11 +130,12 @@ def _alike(lines: Iterable[CacheLine], spots: Mapping[int, Spot], layouts: Layou
                 vote.instructions.add(code)
                 cast.append((address, count))
     cast.sort()
+    until = [0, *accumulate(count for _, count in cast)]
     found = []
     for (layout, start), vote in sorted(votes.items(), key=lambda item: (-item[1].weight, item[0])):
         size = layouts.by_id(layout).size
         first, last = bisect_left(cast, (start, 0)), bisect_left(cast, (start + size, 0))
-        agreed = vote.weight >= _AGREE * sum(count for _, count in cast[first:last])
+        agreed = vote.weight >= _AGREE * (until[last] - until[first])
         if agreed and len(vote.instructions) >= _FEWEST and start >= 0 and start + size < TOP:
             found.append(_heap_area(layout, start, layouts, _BY_CODE))
     return found
@@ -145,20 +143,9 @@ def _alike(lines: Iterable[CacheLine], spots: Mapping[int, Spot], layouts: Layou
 
 def _free(areas: Iterable[ObjectArea], taken: Iterable[ObjectArea]) -> Iterator[ObjectArea]:
     """Those of the ``areas`` that no other takes bytes of, in their order: of two that overlap the first."""
-    claims: dict[int, list[ObjectArea]] = {}
-
-    def pages(area: ObjectArea) -> range:
-        return range(area.address // _PAGE, (area.end - 1) // _PAGE + 1)
-
-    wanted = list(areas)
-    concerned = {page for area in wanted for page in pages(area)}
-    for area in taken:
-        there = pages(area)
-        for page in [one for one in concerned if one in there] if len(there) > len(concerned) else there:
-            claims.setdefault(page, []).append(area)
-    for area in wanted:
-        near = [other for page in pages(area) for other in claims.get(page, ())]
-        if all(area.end <= other.address or other.end <= area.address for other in near):
-            for page in pages(area):
-                claims.setdefault(page, []).append(area)
+    claims = sorted((area.address, area.end) for area in taken)
+    for area in areas:
+        behind = bisect_left(claims, (area.end, 0))
+        if not behind or claims[behind - 1][1] <= area.address:
+            claims.insert(behind, (area.address, area.end))
             yield area

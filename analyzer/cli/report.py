@@ -346,14 +346,14 @@ def _emphasis(patch: str, new: Layout, seen: Explanation | None, line_change: _B
 
 def _memory(reading: Reading, layout: Layout) -> tuple[MemoryUse, ...]:
     """What objects cost in the slabs of the kernel; nothing of a program."""
-    from linesmith.analyzer.layouts.containment import Containment
+    from linesmith.analyzer.layouts.containment import containment_of
     from linesmith.analyzer.slab.starts import slab_places
     from linesmith.tuner.cost.phases import memory_use
 
     kernel = _kernel(reading)
     if kernel is None:
         return ()
-    places = slab_places(layout, Containment(reading.layouts), kernel)
+    places = slab_places(layout, containment_of(reading.layouts), kernel)
     return tuple(dict.fromkeys(memory_use(place.cache) for place in places))
 
 

@@ -120,14 +120,14 @@ def command(
 def slabs_of(elf: Path, types: tuple[str, ...], asked: CacheOptions, machine: MachineOptions) -> SlabAnswer:
     """The slabs of every type asked for; raises ``TypeNotFound``, ``SlabFactsError`` or ``ElfError``."""
     from linesmith.analyzer.layouts.collection import select
-    from linesmith.analyzer.layouts.containment import Containment
+    from linesmith.analyzer.layouts.containment import containment_of
     from linesmith.analyzer.report.slab import SlabAnswer
     from linesmith.analyzer.slab.starts import TypeSlabs, slab_places
 
     reading = load(elf)
     chosen = select(reading.layouts, types)
     known = kernel_of(elf, reading.identity, machine)
-    kernel, containment = known.kernel, Containment(reading.layouts)
+    kernel, containment = known.kernel, containment_of(reading.layouts)
     slabs = (TypeSlabs(layout, slab_places(layout, containment, kernel, asked)) for layout in chosen)
     return SlabAnswer(reading.identity, kernel.machine, known.named, tuple(slabs), bool(kernel.measured))
 
@@ -143,7 +143,7 @@ def changed_record(
 ) -> str:
     """The changed record as text or JSON; raises ``TypeNotFound``, ``StructureRefused`` and what reading raises."""
     from linesmith.analyzer.layouts.collection import select
-    from linesmith.analyzer.layouts.containment import Containment
+    from linesmith.analyzer.layouts.containment import containment_of
     from linesmith.analyzer.report.slab import SlabAnswer, render_structures, structures_json
     from linesmith.tuner.structure.case import Allocation, without
 
@@ -154,7 +154,9 @@ def changed_record(
         raise click.UsageError(f"these options need one TYPE, and {found}; name one")
     known = kernel_of(elf, reading.identity, machine)
     layout = without(chosen[0], change.without) if change.without else chosen[0]
-    advice = tuple(_advice(elf, reading, layout, change, Allocation(known.kernel, Containment(reading.layouts), asked)))
+    advice = tuple(
+        _advice(elf, reading, layout, change, Allocation(known.kernel, containment_of(reading.layouts), asked))
+    )
     base = SlabAnswer(reading.identity, known.kernel.machine, known.named, (), bool(known.kernel.measured))
     if format_ == "json":
         return structures_json(advice, base, change.without)

@@ -213,6 +213,6 @@ def _embedded(layout: Layout | Outline, known: Mapping[int, Layout | Outline]) -
 
 def holders_of(layouts: Layouts, name: str) -> tuple[Layout, ...]:
     """The named records of an ELF file that embed the record ``name`` by value, those of most units first."""
-    contained = Containment(layouts)
+    contained = containment_of(layouts)
     found = {one.id: one for layout in layouts.variants(name) for one in contained.holders(layout.id) if one.file}
     return tuple(sorted(found.values(), key=lambda one: (-one.units, one.name, one.id)))

@@ -14,7 +14,7 @@ from math import gcd
 
 from linesmith.analyzer.base.errors import TreeError, VerificationFailed
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.containment import Containment
+from linesmith.analyzer.layouts.containment import containment_of
 from linesmith.analyzer.layouts.gaps import lines, meeting_phases
 from linesmith.analyzer.model import CompiledRecord, CompiledSize, Layout, Residual, SlabCache
 from linesmith.analyzer.slab.allocation import Kernel, cache_of, own_cache
@@ -132,7 +132,7 @@ def measured(environment: Environment, change: CheckedChange, progress: Progress
     build = environment.build
     found = tables(build, change, probes(build, change.file, change.title, change.unit))
     layout = find(found.before, change.record, change.file)
-    names = sorted({one.name for one in (Containment(found.before).holders(layout.id) if layout else ())})
+    names = sorted({one.name for one in (containment_of(found.before).holders(layout.id) if layout else ())})
     role = RecordRole.HELD if names or change.holders else RecordRole.ALONE
     own = compared(found, change.record, environment, role, change.file)
     if own is None:

@@ -20,8 +20,9 @@ from random import Random
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Finding, Profile
+from linesmith.tuner.reconstruction.by_code import evidence
 from linesmith.tuner.reconstruction.draw import ELSEWHERE, Draw, DrawnTask, changed, drawn
-from linesmith.tuner.reconstruction.sampled import SampledTouch, SampledTouches, TouchKind, evidence
+from linesmith.tuner.reconstruction.sampled import SampledTouch, SampledTouches, TouchKind
 from linesmith.tuner.reconstruction.sections import is_release, turn_part, with_locks
 from linesmith.tuner.replay.replayer import MadeRun, Replay, RunStep, RunTask, SiteCounts, TurnPart
 from linesmith.tuner.replay.scene import TraceScene

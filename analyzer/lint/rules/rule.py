@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.containment import Containment
+from linesmith.analyzer.layouts.containment import Containment, containment_of
 from linesmith.analyzer.layouts.leaves import Named, nameable, named
 from linesmith.analyzer.lint.meetings import KnownStarts, MemberMeetings, Starts
 from linesmith.analyzer.model import (
@@ -43,7 +43,7 @@ class LintedBuild:
     def __post_init__(self) -> None:
         """Nothing is read yet."""
         object.__setattr__(self, "containment", Containment(Served(self.layouts, self.kernel)))
-        object.__setattr__(self, "holders", Containment(self.layouts))
+        object.__setattr__(self, "holders", containment_of(self.layouts))
         object.__setattr__(self, "starts", KnownStarts(self.containment, self.kernel if self.slabs else None))
 
     def with_names(self, layouts: Layouts) -> LintedBuild:
