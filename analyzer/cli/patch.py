@@ -165,6 +165,7 @@ def choose(found: Explanation, premises: Premises, trace: Path | None, choice: i
     from linesmith.analyzer.attribution.placement import is_of_another_build
     from linesmith.analyzer.cli.suggest import free_candidates, offered
     from linesmith.analyzer.sharing.accounts import recorded_from
+    from linesmith.analyzer.sharing.parts import own_members
     from linesmith.patches.message.trouble import ProfileOrigin
     from linesmith.tuner.propose.candidates import reasons
 
@@ -180,8 +181,9 @@ def choose(found: Explanation, premises: Premises, trace: Path | None, choice: i
     if number is None:
         raise _nothing_recommended(answers)
     answer, candidate = known[number - 1]
-    seen = [one for one in (*found.findings, *found.colder) if one.objects and one.objects[0].type == candidate.type]
-    members = [member for one in seen or [answer.finding] for member in one.members]
+    layout = answer.finding.objects[0].layout
+    seen = [one for one in (*found.findings, *found.colder) if one.objects and one.objects[0].layout == layout]
+    members = [member for one in seen or [answer.finding] for member in own_members(one)]
     origin = recorded_from(found.profile, another_build=is_of_another_build(found.profile))
     profiled = ProfileOrigin(*origin, tuple(members))
     return ChosenCandidate(number, candidate, answer.finding, premises.facts.of(candidate.type), profiled)

@@ -168,8 +168,8 @@ class TreewideRequest:
 
         edited = sum(one.file.endswith(".c") for one in change.files)
         more = _MORE_USERS if change.record or not edited else 0
-        usual = usual_configurations(self.tree, change.file)
-        configurations = configurations or MatrixRequest(usual, deadlines=self.deadline.anew)
+        if configurations is None:
+            configurations = MatrixRequest(usual_configurations(self.tree, change.file), deadlines=self.deadline.anew)
         if configurations.users == 0:
             configurations = replace(configurations, users=edited + more)
         return [self._checked(change, replace(configurations, names=(name,))) for name in configurations.names]

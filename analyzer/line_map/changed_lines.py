@@ -7,7 +7,7 @@ and its share of the contended accesses of the record.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from linesmith.analyzer.base.text import listed
@@ -25,10 +25,22 @@ from linesmith.analyzer.model import (
 
 # Lines, each with a row before and one after; the smallest shares of a member that is hot, and that is worth a figure.
 MOST_LINES, LEAST_HOT, LEAST_SHARE = 4, 0.05, 0.005
-# Lines, or pairs, that a sentence names as worse, and members that are named of a line.
-MOST_WORSE, MOST_NAMES = 1, 3
+# Members that are named of a line that gets worse.
+MOST_NAMES = 3
 
-KEY = "offset member; R read, W written; % of the record's contention; * moves; cold: no access"
+KEY = "line 0 has its first byte; offset member; R read, W written; % of its contention; * moves; cold: no access"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordSide:
+    """The record of a change on one side of it, before or after.
+
+    It begins ``inside`` bytes into its object, and objects at multiples of ``step`` bytes.
+    """
+
+    layout: Layout
+    inside: int
+    step: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,43 +51,49 @@ class LetteredUse:
     share: float
 
 
-def starts(candidate: Candidate, finding: Finding, granules: tuple[int, int]) -> tuple[int, int]:
-    """The byte of a cache line at which the object begins before and after: as on the line of ``finding``.
-
-    ``granules`` are the bytes between the places at which objects can begin.
-    """
-    if not any(step % CACHE_LINE_BYTES for step in granules):
-        first, second = candidate.firsts or (0, 0)
-        return first % CACHE_LINE_BYTES, second % CACHE_LINE_BYTES
-    phase = finding.objects[0].phase if finding.objects else 0
-    return phase, 0 if phase % max(1, granules[1]) else phase
-
-
 def changed_lines(
-    layouts: tuple[Layout, Layout],
-    begin: tuple[int, int],
-    members: Iterable[LineMember],
     candidate: Candidate,
+    sides: tuple[RecordSide, RecordSide],
+    finding: Finding,
+    members: Iterable[LineMember],
     width: int,
     most: int = MOST_LINES,
-) -> Iterator[tuple[str, str]]:
-    """Rows for the lines whose members change, the hottest lines first to be chosen: ``line 1 before`` and the members.
+) -> tuple[str, list[tuple[str, str]]]:
+    """Where the objects are taken to begin, as a phrase, and rows for the lines whose members the change alters.
 
-    ``layouts`` are those before and after the ``candidate``, ``begin`` the byte of a line at which each begins,
-    ``members`` those of the record that the profile has. Each of ``most`` lines has two rows, of ``width`` characters.
+    A row has ``line 1 before`` or ``after``, and the members in at most ``width`` characters with that; of the hottest
+    lines ``most``. ``members`` are those of the record that the profile has.
     """
-    moved, uses = candidate.moved, _uses(members, candidate.judgement.pairs if candidate.judgement else ())
-    sides = [_by_line(layout, first) for layout, first in zip(layouts, begin, strict=True)]
-    names = [{line: {one.name for one in found} for line, found in side.items()} for side in sides]
-    changed = [line for line in sides[0].keys() | sides[1].keys() if names[0].get(line) != names[1].get(line)]
+    moved, uses = candidate.moved, _uses(members, candidate.judgement.pairs)
+    begin = _starts(candidate, sides, finding)
+    lines = [_by_line(side.layout, at + side.inside) for side, at in zip(sides, begin, strict=True)]
+    names = [{line: {one.name for one in there} for line, there in side.items()} for side in lines]
+    changed = [line for line in lines[0].keys() | lines[1].keys() if names[0].get(line) != names[1].get(line)]
 
     def weight(line: int) -> tuple[bool, float]:
         there = names[0].get(line, set()) | names[1].get(line, set())
         return bool(there & moved), sum(uses[name].share for name in there if name in uses)
 
+    rows = []
     for line in sorted(sorted(changed, key=weight, reverse=True)[:most]):
-        for when, side in zip((f"line {line} before", "after"), sides, strict=True):
-            yield when, _row(side.get(line, []), uses, moved, width - len(f"line {line} before: "))
+        room = width - len(f"line {line} before: ")
+        for when, side, there in zip((f"line {line} before", "after"), sides, lines, strict=True):
+            # What goes on from the line before was named there.
+            begun = frozenset(one.name for one in there.get(line, []) if one in there.get(line - 1, []))
+            rows.append((when, _row(there.get(line, []), side.inside, begun, uses, moved, room)))
+    if all(side.step % CACHE_LINE_BYTES == 0 for side in sides):
+        return "", rows
+    then = f", and at byte {begin[1]} after the change" if begin[1] != begin[0] else ""
+    return f"of an object that begins at byte {begin[0]} of a line, as on the hottest line{then}", rows
+
+
+def _starts(candidate: Candidate, sides: tuple[RecordSide, RecordSide], finding: Finding) -> tuple[int, int]:
+    """The byte of a cache line at which the object begins before and after: as on the line of ``finding``."""
+    if all(side.step % CACHE_LINE_BYTES == 0 for side in sides):
+        first, second = candidate.firsts or (0, 0)
+        return first % CACHE_LINE_BYTES, second % CACHE_LINE_BYTES
+    phase = finding.objects[0].phase if finding.objects else 0
+    return phase, 0 if phase % max(1, sides[1].step) else phase
 
 
 def _uses(members: Iterable[LineMember], pairs: Iterable[JudgedPair]) -> dict[str, LetteredUse]:
@@ -88,7 +106,8 @@ def _uses(members: Iterable[LineMember], pairs: Iterable[JudgedPair]) -> dict[st
             for at, more in enumerate((contended, one.reads, one.writes or one.written)):
                 count[at] += more
     for pair in pairs:
-        counts.setdefault(pair.victim, [0, 0, 0])[1] += 1
+        victim = counts.setdefault(pair.victim, [0, 0, 0])
+        victim[1] += not any(victim[1:])  # a store that misses is one too
         counts.setdefault(pair.writer, [0, 0, 0])[2] += 1
     total = sum(contended for contended, _, _ in counts.values()) or 1
     return {
@@ -107,21 +126,29 @@ def _by_line(layout: Layout, begin: int) -> dict[int, list[Member]]:
     return found
 
 
-def _row(there: Sequence[Member], uses: dict[str, LetteredUse], moved: frozenset[str], width: int) -> str:
-    """``0 root R 37%, 16 guard* RW 39% and 5 cold``: as many members as fit, hot ones first, then those that move."""
+def _row(
+    there: Sequence[Member],
+    inside: int,
+    begun: frozenset[str],
+    uses: dict[str, LetteredUse],
+    moved: frozenset[str],
+    width: int,
+) -> str:
+    """``0 root R 37%, 16 guard* RW 39% and 5 cold``: hot members, and as many others as fit, first those that move."""
     if not there:
         return "nothing of the object"
     shown = [one for one in there if one.name in moved or (one.name in uses and uses[one.name].letters)]
     share_of = {one.name: uses[one.name].share if one.name in uses else 0.0 for one in shown}
     shown.sort(key=lambda one: (share_of[one.name] < LEAST_HOT, one.name not in moved, -share_of[one.name]))
     text = ""
-    for most in range(len(shown), -1, -1):
+    for most in range(len(shown), sum(share >= LEAST_HOT for share in share_of.values()) - 1, -1):
         words = []
         for one in sorted(shown[:most], key=lambda one: one.first_bit):
             use = uses.get(one.name)
             share = f" {use.share:.0%}" if use and use.share >= LEAST_SHARE else ""
             letters = f" {use.letters}{share}" if use and use.letters else ""
-            words.append(f"{one.offset} {one.name}{'*' if one.name in moved else ''}{letters}")
+            name = f"{one.name}{'*' if one.name in moved else ''}"
+            words.append(f"rest of {name}" if one.name in begun else f"{inside + one.offset} {name}{letters}")
         counts = (len(shown) - most, "more"), (len(there) - len(shown), "cold")
         rest = ", ".join(f"{count} {what}" for count, what in counts if count)
         text = " and ".join(filter(None, (", ".join(words), rest)))
@@ -138,6 +165,8 @@ def worse(found: Judgement) -> str:
         *((f"the line of {listed(one.members, MOST_NAMES)}", one) for one in found.lines),
         *((f"{one.victim} after stores to {one.writer}", one) for one in found.pairs),
     ]
-    worst = [(what, one) for what, one in grown if round(one.after) > round(one.before)]
-    texts = (f"{what}, {one.before:,.0f} -> {one.after:,.0f} misses" for what, one in worst[:MOST_WORSE])
-    return "; ".join((*texts, "the saving is net of it")) if worst else "nothing that the replay saw"
+    for what, one in grown:
+        if round(one.after) > round(one.before):
+            return f"{what}, {one.before:,.0f} -> {one.after:,.0f} misses; the saving is net of it"
+    rest = sum(one.before - one.after for one in found.lines) - (found.before - found.after)
+    return f"other lines, {rest:,.0f} more misses; the saving is net" if rest >= 1 else "nothing that the replay saw"

@@ -7,8 +7,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from linesmith.analyzer.base.text import listed, per_cent
+from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.containment import containment_of
 from linesmith.analyzer.layouts.gaps import lines
-from linesmith.analyzer.line_map.changed_lines import KEY, MOST_LINES, changed_lines, starts, worse
+from linesmith.analyzer.line_map.changed_lines import KEY, MOST_LINES, RecordSide, changed_lines, worse
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Candidate,
@@ -31,6 +33,7 @@ from linesmith.analyzer.report.candidate import (
 from linesmith.analyzer.report.prose import WIDTH, counted, label_rows, labelled, prose, shell_rows
 from linesmith.analyzer.report.record_changes import RecordAnswer, RecordChange, reason_of
 from linesmith.analyzer.report.structure import tables
+from linesmith.analyzer.sharing.parts import own_members
 from linesmith.analyzer.sharing.records import WORTH_CHANGING, users_of
 
 LABEL = 10
@@ -46,7 +49,6 @@ MOST_ACCESSORS = 4
 MOST_CACHES = 2
 MOST_HOLDERS = 2
 # Words of other chapters: of the note on what was checked, of a diagnosis.
-ONLY_LAYOUT = "Only the layout was checked: "
 _OF_LINE = re.compile(r" \((\d+(?:\.\d+)?%) of the line\)")
 
 Labelled = tuple[str, str]
@@ -104,7 +106,7 @@ def layout_rows(
     record = [it for it in suggested.findings if it.objects and it.objects[0].layout == finding.objects[0].layout]
     if change(candidate) != short_change(candidate):
         yield "change", change(candidate)
-    yield from _line_rows(candidate, finding, suggested, columns, most)
+    yield from _line_rows(candidate, finding, record, suggested.layouts, columns, most)
     # What a judgement counts: misses that were replayed, or what the profile has.
     counted_as = "misses" if candidate.judgement.runs == 1 or finding.simulated else "contended loads"
     saves = saved_words(saved(candidate.judgement), counted_as, finding.whole)
@@ -113,8 +115,7 @@ def layout_rows(
     if (found := candidate.judgement).runs:
         made = f"{found.runs} runs reconstructed from the samples, {found.accesses:,} accesses"
         what = f"{found.accesses:,} recorded accesses" if found.runs == 1 else made
-        certain = f"replayed on {what} to {counted(found.objects, 'object')}; misses are counted, no time is measured"
-        yield "sure", certain
+        yield "replayed", f"{what} to {counted(found.objects, 'object')}; misses are counted, no time is measured"
     # Clauses of a diagnosis that say what no layout removes.
     removes = "does not remove", "no layout removes"
     clauses = finding.triage.sentence.split("; ")
@@ -138,11 +139,11 @@ def layout_rows(
 
 def _checked(note: str, *, scanned: bool) -> Labelled:
     """What is not known of the source, with what looks at it; else what was checked."""
-    _, unchecked, rest = note.partition(ONLY_LAYOUT)
-    if not unchecked:
+    front, unchecked, rest = note.partition(" checked: ")
+    if not (unchecked and front.startswith("Only ")):
         return "checked", f"{note} Not checked: other configurations (`patch --matrix` compiles them)"
     if scanned:
-        return "unchecked", "code that relies on the order, but for the text: build the tree, so that it can be parsed"
+        return "unchecked", "only the text of the tree was searched; build the tree so that its code can be parsed"
     unseen = rest.removesuffix(" are in the source.")
     return "unchecked", f"{unseen}: `patch --tree DIR` checks these (DIR is the source tree)"
 
@@ -192,23 +193,19 @@ def _pair(victim: str, writer: str, counts: str, findings: Sequence[Finding]) ->
 
 
 def _line_rows(
-    candidate: Candidate, finding: Finding, suggested: Suggested, columns: int, most: int
+    candidate: Candidate, finding: Finding, record: Sequence[Finding], layouts: Layouts, columns: int, most: int
 ) -> Iterator[Labelled]:
     """The cache lines that the change touches, before and after."""
-    one, layouts = finding.objects[0], suggested.layouts
-    outer = candidate.before if candidate.before.name or one.layout is None else layouts.by_id(one.layout)
-    inner = (member.offset for member in outer.members if member.record == candidate.before.id)
-    at = next(inner, 0) if outer is not candidate.before else 0
-    begin = starts(candidate, finding, candidate.steps)
-    same = [it for it in suggested.findings if it.objects and it.objects[0].layout == one.layout]
-    members = [member for it in same for member in it.members if member.begin == it.objects[0].start]
-    sides = candidate.before, candidate.after
-    width = min(columns, WIDTH) - LABEL - 2
-    rows = list(changed_lines(sides, (at + begin[0], at + begin[1]), members, candidate, width, most))
+    held, outer = containment_of(layouts).places(candidate.before.id), finding.objects[0].layout
+    inside = next((place.offset for place in held if place.container == outer), 0)
+    before, after = (
+        RecordSide(layout, inside, step)
+        for layout, step in zip((candidate.before, candidate.after), candidate.steps, strict=True)
+    )
+    members = [member for one in record for member in own_members(one)]
+    where, rows = changed_lines(candidate, (before, after), finding, members, min(columns, WIDTH) - LABEL - 2, most)
     if rows:
-        varied = any(step % CACHE_LINE_BYTES for step in candidate.steps)
-        where = f"of an object that begins at byte {begin[0]} of a line, as on the hottest line: " * varied
-        yield "lines", f"{where}{KEY}"
+        yield "lines", f"{where}{': ' * bool(where)}{KEY}"
         width = max(len(when) for when, _ in rows)
         yield from (("", f"{when:>{width}}: {what}") for when, what in rows)
 
@@ -325,11 +322,9 @@ def judged_rows(found: Judgement) -> Iterator[str]:
     for pair in found.pairs:
         sharing = "true" if pair.true_sharing else "false"
         yield f"{pair.victim} by stores to {pair.writer} ({sharing} sharing): {pair.before:,.0f} -> {pair.after:,.0f}"
-    if found.runs:
-        phases = f", mean of {found.phases} phases" if found.phases > 1 else ""
-        lines = f", lines of {found.line_bytes} bytes" if found.line_bytes != CACHE_LINE_BYTES else ""
-        runs = f" in {found.runs} runs" if found.runs > 1 else ""
-        yield f"{found.accesses:,} accesses to {counted(found.objects, 'object')}{runs}{phases}{lines}"
+    phases = [f"mean of {found.phases} phases"] * (found.phases > 1)
+    phases += [f"lines of {found.line_bytes} bytes"] * (found.line_bytes != CACHE_LINE_BYTES)
+    yield from ([", ".join(phases)] if found.runs and phases else [])
     yield from (f"but {remark}" for remark in found.remarks)
 
 

@@ -90,7 +90,7 @@ def _head(records: Sequence[RecordContention], elf: ElfIdentity, shown: ProfileS
     if recording := profile.recording:
         nodes = counted(len(set(recording.nodes)) or 1, "node")
         command = cut(recorded_from(profile)[1], MOST_COMMAND)
-        machine = f"{counted(len(recording.nodes), 'CPU')} on {nodes}, running {command}"
+        machine = f"{counted(len(recording.nodes), 'CPU')} on {nodes}{f', running {command}' if command else ''}"
         counting = "accesses counted in simulated caches, not sampled on hardware"
         yield prose(f"recorded on {recording.on}, {machine}: {counting}", then="  ", columns=columns)
     for one in profile.remarks[:MOST_REMARKS]:

@@ -98,6 +98,7 @@ def record_answers(suggested: Suggested) -> tuple[RecordAnswer, ...]:
         found = grouped[record]
         lines = tuple(proposed[one.rank] for one in found if one.rank in proposed)
         ones = [one for line in lines for one in numbered.get(line.finding.rank, ()) if one.candidate.recommended]
+        ones.sort(key=lambda one: -one.candidate.judgement.saved)
         advice = (one for line in lines for one in line.advice)
         changes = (
             *(RecordChange(short_change(one.candidate), saved(one.candidate.judgement), numbered=one) for one in ones),

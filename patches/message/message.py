@@ -44,10 +44,11 @@ _COMPILED = "Compiled with"
 _NOT_CHECKED = "Not checked:"
 _NOT_MEASURED = "No benchmark has been run."
 # Below the ---, for whoever sends it.
-_TO_SEND = paragraph(
+_TO_SEND = (
     "Before sending: measure it on hardware with `linesmith bench PLAN.toml THIS.patch`; PLAN.toml names the tree, its"
-    " build and the benchmark. `linesmith patch --matrix` compiles other configurations."
+    " build and the benchmark."
 )
+_MATRIX = "`linesmith patch --matrix` compiles other configurations."
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,7 @@ def commit_message(
         f"What gets worse: {what}." if (what := worse(candidate.judgement)) else "",
         remains(candidate, finding),
     )
+    to_send = _TO_SEND if further.configurations else f"{_TO_SEND} {_MATRIX}"
     # The command that was profiled, where the text above has only its beginning.
     origin = seen.profiled
     workload = f"Workload:\n{INDENT}{origin.command}" if origin.command not in origin.machine else ""
@@ -85,7 +87,7 @@ def commit_message(
         "cost": cost_text(candidate, check),
         "compiled": _compiled(candidate, seen),
         "unchecked": _unchecked(candidate, seen),
-        "below": "\n\n".join(filter(None, (workload, further.details, _TO_SEND))),
+        "below": "\n\n".join(filter(None, (workload, further.details, paragraph(to_send)))),
     }
     found = CommitMessage(subject(candidate, title, usual), **parts)
     for members, lines in _ROOM:

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.base.text import WIDTH, listed, paragraph, per_cent
-from linesmith.analyzer.line_map.changed_lines import KEY, changed_lines, starts
+from linesmith.analyzer.line_map.changed_lines import KEY, RecordSide, changed_lines
 from linesmith.analyzer.model import (
-    CACHE_LINE_BYTES,
     Candidate,
     Finding,
     JudgedPair,
@@ -232,15 +231,13 @@ def lines_text(
     candidate: Candidate, finding: Finding, check: Verification, hot: Iterable[LineMember], most: int
 ) -> str:
     """The members of at most ``most`` cache lines before and after; ``hot`` are those of the record in the profile."""
-    sides = check.before, check.after
-    begin = starts(candidate, finding, check.granules)
-    first, second = (at + side.begin for at, side in zip(begin, sides, strict=True))
-    layouts = check.before.moved, check.after.moved
-    rows = list(changed_lines(layouts, (first, second), hot, candidate, WIDTH - len(INDENT), most))
+    before, after = (
+        RecordSide(side.moved, side.begin, step)
+        for side, step in zip((check.before, check.after), check.granules, strict=True)
+    )
+    where, rows = changed_lines(candidate, (before, after), finding, hot, WIDTH - len(INDENT), most)
     if not rows:
         return ""
-    fixed = all(step % CACHE_LINE_BYTES == 0 for step in check.granules)
-    where = "" if fixed else f" of an object that begins at byte {begin[0]} of a line, as on the hottest line"
     width = max(len(when) for when, _ in rows)
     lines = (paragraph(f"{INDENT}{when:>{width}}: {what}", then=3 * INDENT) for when, what in rows)
-    return "\n".join((paragraph(f"The cache lines{where} ({KEY}):"), "", *lines))
+    return "\n".join((paragraph(f"The cache lines{' ' * bool(where)}{where} ({KEY}):"), "", *lines))

@@ -248,7 +248,7 @@ def files_diff(changes: Sequence[FileChange]) -> bytes:
     return _INDEX.sub(b"", _said(changes, "--unified=3"))
 
 
-def changed_lines(old: bytes, new: bytes) -> Iterator[tuple[range, range]]:
+def differing_lines(old: bytes, new: bytes) -> Iterator[tuple[range, range]]:
     """The lines that differ, counted from 0, of the ``old`` and of the ``new`` text, in order."""
     for hunk in _HUNK.finditer(_said((FileChange("text", old, new),), "--unified=0")):
         sides = []

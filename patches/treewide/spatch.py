@@ -22,7 +22,7 @@ from linesmith.analyzer.model import Refusal, RefusalCode
 from linesmith.patches.build.confinement import Confinement, toolchain_of
 from linesmith.patches.build.kbuild import is_kernel
 from linesmith.patches.build.preparation import Progress
-from linesmith.patches.series.mails import changed_lines
+from linesmith.patches.series.mails import differing_lines
 from linesmith.patches.treewide.image import TreeImage
 
 # Files that one process works on, so that a header they share is parsed once.
@@ -262,7 +262,7 @@ def tidy(before: bytes, after: bytes) -> bytes:
     lines: list[bytes] = []
     position = 0
     grown = False
-    for old, new in (*changed_lines(before, after), (range(0), range(len(new_lines), len(new_lines)))):
+    for old, new in (*differing_lines(before, after), (range(0), range(len(new_lines), len(new_lines)))):
         same = new_lines[position : new.start]
         if grown and same and lines and _belong(lines[-1], same[0], aligned=True):
             lines[-1] = _joined(lines[-1], same.pop(0))

@@ -16,7 +16,7 @@ from patch_cases import stamps, write_files
 
 from linesmith.analyzer.base.errors import TreeError
 from linesmith.analyzer.model import FileChange, PatchSeries, SeriesStep
-from linesmith.patches.series.mails import PatchFile, changed_lines, diffstat, patch_files, unified_diff
+from linesmith.patches.series.mails import PatchFile, differing_lines, diffstat, patch_files, unified_diff
 
 HEADER = "struct cache {\n\tlong root;\n\tlong lock;\n\tlong uses;\n};\n"
 MOVED = "struct cache {\n\tlong root;\n\tlong uses;\n\tlong lock;\n};\n"
@@ -159,7 +159,7 @@ def test_the_statistics_are_those_of_git() -> None:
 
 def test_the_lines_that_differ_are_counted_from_nought() -> None:
     old, new = b"a\nb\nc\nd\n", b"a\nB\nc\nx\nd\n"
-    assert list(changed_lines(old, new)) == [(range(1, 2), range(1, 2)), (range(3, 3), range(3, 4))]
+    assert list(differing_lines(old, new)) == [(range(1, 2), range(1, 2)), (range(3, 3), range(3, 4))]
 
 
 ANY = (b"a\n", b"b\n", b"\n", b"  c\r\n", b"int f(void)\n", b"-- x\n", b"++ y\n")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from statistics import mean
 
 import pytest
-from hand_made import finding, hot, scalar, struct, table
+from hand_made import finding, held, hot, scalar, struct, table
 from proposals_by_hand import moved
 
 from linesmith.analyzer.layouts.placement import lay_out
@@ -23,11 +23,13 @@ from linesmith.analyzer.model import (
     Profile,
     Recording,
 )
+from linesmith.tuner.reconstruction.by_code import evidence
 from linesmith.tuner.reconstruction.reconstructed import reconstructed
+from linesmith.tuner.reconstruction.sampled import MOST_TOUCHES
 from linesmith.tuner.replay.plan import plan_for, unchanged
 from linesmith.tuner.replay.replayer import MadeRun, Replay, RunStep, RunTask, TurnPart
 from linesmith.tuner.replay.runs import widened
-from linesmith.tuner.replay.scene import TraceScene, sampled_scene
+from linesmith.tuner.replay.scene import TraceScene, sampled_scene, scene
 
 # count at 0, limit at 8, cold behind them
 POOL = struct("pool", scalar("count"), scalar("limit"), scalar("cold", 112, dimensions=(14,)))
@@ -180,3 +182,24 @@ def test_an_interval_is_widened_unless_nothing_changes() -> None:
     assert widened(Interval(0.0, 0.0), 0.0) == Interval(0.0, 0.0)
     wide = widened(Interval(-0.5, -0.3), -0.4)
     assert wide.low < -0.5 < -0.3 < wide.high
+
+
+def test_of_too_many_touches_those_of_one_kind_of_object_are_taken_as_of_one() -> None:
+    """A mapping is at the begin of one kind of inode and behind 64 bytes of another: both begin with a line."""
+    mapping = struct("mapping", *(scalar(f"m{number}") for number in range(8)))
+    front = struct("front_inode", held("map", mapping), scalar("rest", 64))
+    back = struct("back_inode", scalar("rest", 64), held("map", mapping))
+    layouts = table(mapping, front, back)
+    areas = tuple(
+        ObjectArea(ObjectKind.SLAB, one.name, address, 128, 128, 32, (one.name,))
+        for one, address in ((front, 0x100000), (back, 0x200000))
+    )
+
+    def line(rank: int, address: int, function: str, loads: int) -> CacheLine:
+        seen = (row(f"{function}_{number}", 8 * (number % 8), loads) for number in range(MOST_TOUCHES // 2 + 1))
+        return CacheLine(rank, address, tuple(seen))
+
+    lines = line(0, 0x100000, "first", 9), line(1, 0x200040, "second", 5)
+    profile = Profile("test", "", "hitm", lines, areas=areas)
+    found = evidence((), profile, layouts, None, scene(mapping, areas, layouts))
+    assert {one.base for one in found.touches if one.function.startswith("second")} <= {0x200000}

@@ -96,7 +96,7 @@ def test_a_record_that_is_perhaps_another_is_in_doubt_wherever_the_candidate_is_
     line = locked(3700)
     misfit = "what is touched at 0x8 hardly fits it: the type may be laid out otherwise there"
     found = propose(replace(line, objects=(replace(line.objects[0], doubt=misfit),)), LAYOUTS)[0]
-    assert found.doubt == f"Whether struct address_space lies on the line as told is in doubt: {misfit}."
+    assert found.doubt == f"The line may not be of struct address_space: {misfit}."
     assert found.notes[0] == found.doubt
     assert propose(line, LAYOUTS)[0].doubt == ""
 

@@ -217,7 +217,7 @@ def notes(finding: Finding, target: ContendedRecord, option: Option, in_doubt: s
 def doubt(finding: Finding, target: ContendedRecord) -> str:
     """A sentence on what speaks against the record on the line; empty where nothing does."""
     against = finding.objects[0].doubt
-    return f"Whether {target.title} lies on the line as told is in doubt: {against}." if against else ""
+    return f"The line may not be of {target.title}: {against}." if against else ""
 
 
 def split(target: ContendedRecord, option: Option) -> str:

@@ -157,26 +157,30 @@ def sampled(
                 outers[touch.base] = one.outer
             key = touch.address, touch.function, touch.kind
             seen[key] = _sum(seen[key], touch) if key in seen else touch
-    touches, moved = _followed(seen.values())
+    touches, moved = _followed(seen.values(), outers)
     shown = {one.address // CACHE_LINE_BYTES for one in placed}
     shown.update((one.address + moved.get(one.base, 0)) // CACHE_LINE_BYTES for one in seen.values())
     return Sampled(touches, {one.base: outers[one.base] for one in touches if one.base in outers}, shown)
 
 
-def _followed(seen: Collection[SampledTouch]) -> tuple[list[SampledTouch], dict[int, int]]:
+def _followed(
+    seen: Collection[SampledTouch], outers: Mapping[int, Layout]
+) -> tuple[list[SampledTouch], dict[int, int]]:
     """The touches that are followed, those sampled most first, and by how far those of each object are moved.
 
-    Of too many those of all objects in one phase are taken as of one, the hottest, as those of samples are. Of an
-    object all are followed, or none: without the others of its operation a touch would have another effect.
+    Of too many those of all objects of a layout in one phase are taken as of one, the hottest, as those of samples are.
+    Of an object all are followed, or none: without the others of its operation a touch would have another effect. Only
+    of the hottest, if it alone has too many, the coolest are left out.
     """
     weights: Counter[int] = Counter()
     for one in seen:
         weights[one.base] += round(one.weight)
     moved: dict[int, int] = {}
     if len(seen) > MOST_TOUCHES:
-        first: dict[int, int] = {}
+        first: dict[tuple[int | None, int], int] = {}
         for base, _ in weights.most_common():
-            moved[base] = first.setdefault(base % CACHE_LINE_BYTES, base) - base
+            layout = outers[base].id if base in outers else None
+            moved[base] = first.setdefault((layout, base % CACHE_LINE_BYTES), base) - base
     merged: dict[tuple[int, str, TouchKind], SampledTouch] = {}
     for one in seen:
         by = moved.get(one.base, 0)

@@ -213,8 +213,7 @@ def _judged(answer: Suggestion, runs_of: RunsOf) -> Suggestion:
                 raise NotSimulated(runs.removesuffix("."))
             layout = runs.under_candidate(one)
             judgement = runs.judgement(layout)
-            moved = {name for move in one.moves for name in (move.member, move.partner, *move.members)}
-            around = bool(locks) and locks.isdisjoint(moved)
+            around = bool(locks) and locks.isdisjoint(one.moved)
             found.append(Contender(replace(one, judgement=judgement, recommended=""), layout, around))
         except NotSimulated as refusal:
             untold.append(replace(one, judgement=replace(NOT_JUDGED, refusal=f"{refusal}.")))

@@ -167,7 +167,7 @@ class RecordRuns:
                 yield JudgedPair(*key, old[key], new[key])
 
     def _lines(self, then: ReplayedLayout) -> Iterator[JudgedLine]:
-        """What lies on one line with the change, where the misses of it differ most."""
+        """What lies on one line with the change, where the misses of it differ most, and where they grow most."""
         old, new = (_by_victim(one.pairs) for one in (self.now, then))
         groups: dict[tuple[str, int], dict[str, tuple[float, float]]] = defaultdict(dict)
         for place in old.keys() | new.keys():
@@ -180,8 +180,10 @@ class RecordRuns:
             before, after = (sum(one[side] for one in members.values()) for side in (0, 1))
             found.append(JudgedLine(tuple(names[:MOST_NAMED]), before, after))
         least = LEAST_CHANGE * self.now.total * self._scale
-        found = [one for one in found if abs(one.before - one.after) > least]
-        yield from sorted(found, key=lambda one: -abs(one.before - one.after))[:MOST_LINES]
+        ranked = sorted(found, key=lambda one: -abs(one.before - one.after))
+        ranked = [one for one in ranked if abs(one.before - one.after) > least]
+        shown, grown = ranked[:MOST_LINES], [one for one in ranked if one.after > one.before][:1]
+        yield from shown if not grown or grown[0] in shown else (*shown[:-1], *grown)
 
     def _line(self, place: Place, plan: ReplayPlan) -> tuple[str, int]:
         """The line on which a byte comes to lie in the first object of its kind: of the object, or beside them all."""
