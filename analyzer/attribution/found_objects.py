@@ -13,7 +13,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate
 
 from linesmith.analyzer.attribution.doubts import weight
@@ -109,34 +108,24 @@ def _own_code(line: CacheLine) -> Iterator[tuple[int, int, int]]:
             yield access.offset, access.code_address, weight(access)
 
 
-@dataclass(slots=True)
-class _Votes:
-    """What speaks for an object of one layout that begins at one address."""
-
-    weight: int = 0
-    instructions: set[int] = field(default_factory=set)
-
-
 def _alike(lines: Iterable[CacheLine], spots: Mapping[int, Spot], layouts: Layouts) -> list[ObjectArea]:
     """The objects that most of the instructions known on these lines agree on, those with most accesses first."""
-    votes: dict[Spot, _Votes] = {}
+    votes: dict[Spot, Counter[int]] = {}  # by layout and where the object begins, of each instruction
     cast: list[tuple[int, int]] = []  # address and weight
     for line in lines:
         for offset, code, count in _own_code(line):
             if (spot := spots.get(code)) is not None:
                 address = (line.address or 0) + offset
-                vote = votes.setdefault((spot[0], address - spot[1]), _Votes())
-                vote.weight += count
-                vote.instructions.add(code)
+                votes.setdefault((spot[0], address - spot[1]), Counter())[code] += count
                 cast.append((address, count))
     cast.sort()
     until = [0, *accumulate(count for _, count in cast)]
     found = []
-    for (layout, start), vote in sorted(votes.items(), key=lambda item: (-item[1].weight, item[0])):
+    for (layout, start), vote in sorted(votes.items(), key=lambda item: (-item[1].total(), item[0])):
         size = layouts.by_id(layout).size
         first, last = bisect_left(cast, (start, 0)), bisect_left(cast, (start + size, 0))
-        agreed = vote.weight >= _AGREE * (until[last] - until[first])
-        if agreed and len(vote.instructions) >= _FEWEST and start >= 0 and start + size < TOP:
+        agreed = vote.total() >= _AGREE * (until[last] - until[first])
+        if agreed and len(vote) >= _FEWEST and start >= 0 and start + size < TOP:
             found.append(_heap_area(layout, start, layouts, _BY_CODE))
     return found
 

@@ -13,13 +13,7 @@ from click.core import ParameterSource
 
 from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.group import no_command
-from linesmith.analyzer.cli.settings import (
-    ALONE,
-    SettingsContext,
-    origin_in_files,
-    settings_in,
-    variables,
-)
+from linesmith.analyzer.cli.settings import ALONE, SettingsContext, origin_in_files, settings_in, variables
 
 SCHEMA_VERSION = 1
 

@@ -136,17 +136,16 @@ def offered(found: Explanation, premises: Premises, trace: Path | None) -> tuple
     with shown("searching changes for the hot lines") as progress:
         given = answers(found.findings, layouts, premises, found.others, MOST_JUDGED, progress)
     records = [(answer, candidate.before) for answer in given for candidate in answer.candidates]
-    with shown("replaying the changes of each record") as progress:
-        progress(0, len(given))
-        if trace is None:
-            runs = sampled(given, found.findings, found.profile, layouts, premises)
-            return judged(given, runs, progress)
+    if trace is None:
+        with shown("reconstructing runs from the samples") as progress:
+            runs = sampled(given, found.findings, found.profile, layouts, premises, progress)
+    else:
         total = _total(found)
         # A nested record has the share of the record around it.
         inner = {record.id: shares.get(answer.finding.rank, 0.0) for answer, record in records}
         total = replace(total, shares={**total.shares, **inner})
-        replayed = (record for _, record in records)
-        runs = traced(replayed, found.profile, layouts, trace, members_met(given), total)
+        runs = traced((record for _, record in records), found.profile, layouts, trace, members_met(given), total)
+    with shown("replaying the changes of each record") as progress:
         return judged(given, runs, progress)
 
 

@@ -27,6 +27,7 @@ from linesmith.analyzer.model import (
 )
 from linesmith.analyzer.model.candidate import candidate_name
 from linesmith.analyzer.report.prose import WIDTH, counted, flexible_table
+from linesmith.analyzer.sharing.parts import own_members
 from linesmith.analyzer.sharing.records import RecordContention
 
 
@@ -274,9 +275,8 @@ def member_heat(finding: Finding, findings: Iterable[Finding]) -> dict[str, str]
     same = [one for one in findings if one is not finding and one.objects and one.objects[0].layout == record]
     grouped: dict[str, list[LineMember]] = {}
     for one in (finding, *same):
-        for member in one.members:
-            if member.begin == one.objects[0].start:
-                grouped.setdefault(member.top, []).append(member)
+        for member in own_members(one):
+            grouped.setdefault(member.top, []).append(member)
     ranked = sorted(grouped.items(), key=lambda pair: _weight(pair[1]), reverse=True)
     return {name: _heat(members) for name, members in ranked if any(_weight(members))}
 

@@ -22,14 +22,7 @@ from linesmith.analyzer.model import (
     SlabBasis,
     StructuralAdvice,
 )
-from linesmith.analyzer.report.candidate import (
-    Numbered,
-    Saving,
-    Suggested,
-    change,
-    saved,
-    short_change,
-)
+from linesmith.analyzer.report.candidate import Numbered, Saving, Suggested, change, saved, short_change
 from linesmith.analyzer.report.prose import WIDTH, counted, label_rows, labelled, prose, shell_rows
 from linesmith.analyzer.report.record_changes import RecordAnswer, RecordChange, reason_of
 from linesmith.analyzer.report.structure import tables

@@ -31,16 +31,7 @@ from linesmith.analyzer.attribution.variables import ObjectMap, lines_apart, mai
 from linesmith.analyzer.base.errors import DebugInfoMissing, ProfileError
 from linesmith.analyzer.layouts.containment import Containment, containment_of
 from linesmith.analyzer.layouts.dwarf import Reading, operands, touched
-from linesmith.analyzer.model import (
-    CacheLine,
-    Finding,
-    LineObject,
-    ObjectKind,
-    Operand,
-    Outcome,
-    Profile,
-    Touched,
-)
+from linesmith.analyzer.model import CacheLine, Finding, LineObject, ObjectKind, Operand, Outcome, Profile, Touched
 from linesmith.analyzer.sharing.contended_lock import name_locks
 from linesmith.analyzer.sharing.cost import removable_limit
 from linesmith.analyzer.sharing.findings import code_evidence, findings

@@ -24,15 +24,7 @@ from linesmith.patches.message.paragraphs import (
     saving,
     starts_text,
 )
-from linesmith.patches.message.trouble import (
-    INDENT,
-    NO_ORIGIN,
-    ProfileOrigin,
-    lines_text,
-    remains,
-    separated,
-    trouble,
-)
+from linesmith.patches.message.trouble import INDENT, NO_ORIGIN, ProfileOrigin, lines_text, remains, separated, trouble
 
 _SUBJECT_WIDTH = 75
 _MOST_LINES = 45

@@ -31,14 +31,7 @@ from linesmith.analyzer.model import (
 from linesmith.analyzer.sharing.records import users_of
 from linesmith.patches.edit.verify import Verification
 from linesmith.patches.matrix.evidence import paragraphs, summary, unchecked
-from linesmith.patches.message.trouble import (
-    INDENT,
-    bounds,
-    is_judged,
-    joined,
-    separated,
-    things,
-)
+from linesmith.patches.message.trouble import INDENT, bounds, is_judged, joined, separated, things
 from linesmith.patches.series.mails import repository
 from linesmith.patches.source.body import Remarks
 

@@ -12,14 +12,7 @@ from dataclasses import dataclass, replace
 
 from linesmith.analyzer.base.text import WIDTH, listed, paragraph, per_cent
 from linesmith.analyzer.line_map.changed_lines import KEY, RecordSide, changed_lines
-from linesmith.analyzer.model import (
-    Candidate,
-    Finding,
-    JudgedPair,
-    Judgement,
-    LineMember,
-    Residual,
-)
+from linesmith.analyzer.model import Candidate, Finding, JudgedPair, Judgement, LineMember, Residual
 from linesmith.analyzer.sharing.records import users_of
 from linesmith.patches.edit.verify import Verification
 

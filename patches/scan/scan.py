@@ -29,16 +29,7 @@ from linesmith.analyzer.model import (
 )
 from linesmith.patches.scan.cache import AnswerLine, AnswerStore, Selections, answer_store
 from linesmith.patches.scan.carriers import Files
-from linesmith.patches.scan.program import (
-    DependencyPart,
-    Parser,
-    Progress,
-    RecordPart,
-    UsePart,
-    parsed,
-    program,
-    stamp,
-)
+from linesmith.patches.scan.program import DependencyPart, Parser, Progress, RecordPart, UsePart, parsed, program, stamp
 from linesmith.patches.scan.text_scan import text_places, with_text
 from linesmith.patches.scan.units import Database, Unit, database
 from linesmith.patches.source.tree import visible_files

@@ -17,14 +17,7 @@ from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.gaps import lines
 from linesmith.analyzer.layouts.placement import lay_out
-from linesmith.analyzer.model import (
-    Candidate,
-    Finding,
-    Layout,
-    Move,
-    MoveKind,
-    Strategy,
-)
+from linesmith.analyzer.model import Candidate, Finding, Layout, Move, MoveKind, Strategy
 from linesmith.analyzer.sharing.records import WORTH_CHANGING
 from linesmith.tuner.constraints.freedom import NO_PREMISES, Premises
 from linesmith.tuner.cost.meetings import proofs, residuals

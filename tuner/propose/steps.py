@@ -31,7 +31,7 @@ from linesmith.analyzer.model import (
     SharingCost,
     StepTable,
 )
-from linesmith.analyzer.sharing.parts import part_names
+from linesmith.analyzer.sharing.parts import own_members, part_names
 
 WRITER, VICTIM = CPUS = ("A", "B")
 # Turns of members that a layout can part, and of a member that waits for itself, which no layout helps.
@@ -103,11 +103,9 @@ def _story(finding: Finding, separated: Collection[frozenset[str]]) -> tuple[Tur
 def _own(finding: Finding) -> dict[str, list[LineMember]]:
     """The parts of the first object by name, each with its leaves on the line."""
     names = part_names(finding.members, finding.objects)
-    start = finding.objects[0].start if finding.objects else 0
     found: dict[str, list[LineMember]] = {}
-    for member in finding.members:
-        if member.begin == start:
-            found.setdefault(names[member.offset], []).append(member)
+    for member in own_members(finding):
+        found.setdefault(names[member.offset], []).append(member)
     return found
 
 

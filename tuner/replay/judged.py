@@ -111,15 +111,19 @@ def sampled(
     profile: Profile,
     layouts: Layouts,
     premises: Premises,
+    progress: Callable[[int, int], object] = lambda _done, _total: None,
 ) -> dict[int, RecordRuns | str]:
     """The runs of each record of the answers, reconstructed from the samples on all of its lines.
 
-    Those of which nothing is recommended anyway are left out: a reconstruction takes seconds.
+    Those of which nothing is recommended anyway are left out: a reconstruction takes seconds. ``progress`` gets how
+    many of the answers are done.
     """
     found: dict[int, RecordRuns | str] = {}
     # An anonymous struct has the runs of the record around it, of which several may have answers.
     runs: dict[int, RecordRuns | str] = {}
-    for answer in (one for one in answers if one.candidates and not one.withheld):
+    wanted = [one for one in answers if one.candidates and not one.withheld]
+    for done, answer in enumerate(wanted):
+        progress(done, len(wanted))
         outer = answer.finding.objects[0].layout or 0
         if outer not in runs:
             runs[outer] = _reconstructed(answer.finding, findings, profile, layouts, premises)
