@@ -16,7 +16,6 @@ PYTEST_ARGS ?= -n 3 --dist loadgroup
 # What the tests run with, and where: .ci/run names an environment that has the wheel, and a copy without the sources.
 PYTEST ?= $(abspath $(BIN)/pytest)
 CHECKOUT ?= .
-NATIVE_TARGETS := all_tests
 
 .PHONY: help
 help: ## List the targets
@@ -34,7 +33,6 @@ test: $(VENV)/.ready-dev native | real-parts ## Run the tests (minutes; real ker
 	cd $(CHECKOUT) && $(PYTEST) $(PYTEST_ARGS) -m 'not study'
 
 .PHONY: test-all
-test-all: NATIVE_TARGETS := all_tests member_expressions
 test-all: $(VENV)/.ready-dev native | real-parts ## Run the tests and the studies: samples, sweeps, whole tuning runs
 	ctest --test-dir build/sanitize --output-on-failure --parallel 2 --progress
 	cd $(CHECKOUT) && $(PYTEST) $(PYTEST_ARGS)
@@ -78,7 +76,7 @@ e2e-kernel: $(VENV)/.ready-dev | real-parts ## Tune a small 6.1 kernel from its 
 .PHONY: native
 native: | packages-dev ## Build the C++ tests alone, with ASan and UBSan (build/sanitize)
 	@cmake -S analyzer/native -B build/sanitize -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DLINESMITH_SANITIZE=ON -Wno-dev >/dev/null
-	@cmake --build build/sanitize --target $(NATIVE_TARGETS)
+	@cmake --build build/sanitize --target all_tests
 
 .PHONY: hooks
 hooks: $(VENV)/.ready-dev ## Run the lint gates before every commit of this clone

@@ -21,6 +21,8 @@ from linesmith.analyzer.base.errors import (
 )
 from linesmith.analyzer.model import Profile
 from linesmith.plugins.api import (
+    ADVICE,
+    MOST_BYTES,
     Benchmark,
     Builder,
     Executor,
@@ -29,10 +31,6 @@ from linesmith.plugins.api import (
     ProfileSource,
     Recorder,
     SnapshotSource,
-)
-from linesmith.plugins.text import (
-    ADVICE,
-    MOST_BYTES,
     printable,
     printable_profile,
     read_bytes,

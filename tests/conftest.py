@@ -10,6 +10,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 import pytest
+from demo.example import example_program
 from hypothesis import is_hypothesis_test, settings
 from keeping import Keeper
 from run_times import table
@@ -98,7 +99,7 @@ def absent(part: str) -> Path:
 @pytest.fixture(scope="session")
 def vmlinux() -> Path:
     """Debian's cloud kernel, with DWARF and BTF; never written to."""
-    found = sorted(REAL_PARTS.glob("vmlinux-*"))
+    found = sorted(REAL_PARTS.glob("vmlinux-6.1.*"))
     return found[-1] if found else absent("vmlinux")
 
 
@@ -127,6 +128,12 @@ def kernel_tree() -> Path:
 def kept() -> Keeper:
     """Where tests keep what they build between runs; call it with a name, a key of the content and who makes it."""
     return Keeper(Path(os.environ.get("TESTS_KEPT") or REAL_PARTS / "kept"))
+
+
+@pytest.fixture(scope="session")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the example program ``bench``, its sources and its profile ``bench.c2c``; it stays as it is."""
+    return example_program(tmp_path_factory.mktemp("example") / "sources").parent
 
 
 @pytest.fixture(scope="session")

@@ -61,13 +61,18 @@ class Keeper:
 
 
 @cache
-def product_digest() -> str:
-    """A digest of the installed product, as part of the key of what it made."""
+def product_digest(*parts: str) -> str:
+    """A digest of the installed product, as part of the key of what it made.
+
+    With ``parts`` only files whose names begin with one of them count (``analyzer/layouts``), and what is compiled.
+    """
     digest = blake2b(digest_size=16)
     for name in _PACKAGE:
         for place in importlib.import_module(f"linesmith.{name}").__path__:
             files = (one for one in Path(place).rglob("*") if "native" not in one.relative_to(place).parts[:1])
             for file in sorted(one for one in files if one.suffix != ".pyc" and one.is_file()):
-                digest.update(f"{name}/{file.relative_to(place)}\0".encode())
-                digest.update(blake2b(file.read_bytes()).digest())
+                known_as = f"{name}/{file.relative_to(place)}"
+                if not parts or known_as.startswith(parts) or file.suffix == ".so":
+                    digest.update(f"{known_as}\0".encode())
+                    digest.update(blake2b(file.read_bytes()).digest())
     return digest.hexdigest()

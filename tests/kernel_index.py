@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The index and the access map of the kernel, made once for each version of the product and kept between runs."""
+"""The index and the access map of the kernel, made once for each version of their readers and kept between runs.
+
+What commands keep beside them is of the product that made it: another one begins with these two alone.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,21 @@ from keeping import Keeper, product_digest
 from linesmith.analyzer.access.store import read_accesses
 from linesmith.analyzer.layouts.dwarf import read_layouts
 
+_READERS = ("analyzer/layouts", "analyzer/access", "analyzer/base", "analyzer/model")
+
 
 def index_of(vmlinux: Path, kept: Keeper) -> Path:
     """A cache directory for commands that read this vmlinux and no other file."""
     status = vmlinux.stat()
-    key = f"{product_digest()} {vmlinux} {status.st_size} {status.st_mtime_ns}"
-    return kept("kernel-index", key, lambda made: _read(vmlinux, made))
+    file = f"{vmlinux} {status.st_size} {status.st_mtime_ns}"
+
+    def begin(made: Path) -> None:
+        for one in kept(
+            "kernel-layouts", f"{product_digest(*_READERS)} {file}", lambda new: _read(vmlinux, new)
+        ).iterdir():
+            (made / one.name).hardlink_to(one)
+
+    return kept("kernel-index", f"{product_digest()} {file}", begin)
 
 
 @contextmanager

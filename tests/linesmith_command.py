@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Mapping
 from functools import cache as once
 from pathlib import Path
+from resource import RLIMIT_AS, RLIMIT_CPU
 from types import MappingProxyType
 from typing import IO
 
@@ -41,6 +42,14 @@ def linesmith(
         environment["LINESMITH_CACHE_DIR"] = str(cache)
     done = command(*arguments, cwd=cwd, env=environment, stdin=stdin.encode(), limits=limits)
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def limited(*arguments: str | Path, cache: Path) -> subprocess.CompletedProcess[str]:
+    """``linesmith`` with as much CPU time and memory as a sound answer takes many times over.
+
+    A process that needs more is killed by SIGXCPU, or fails to get memory.
+    """
+    return linesmith(*arguments, cache=cache, limits={RLIMIT_CPU: 20, RLIMIT_AS: 1 << 30})
 
 
 def command(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from c_source import compiled
 from linesmith_command import LINESMITH
+from patch_cases import git
 
 ALIGNED = "struct counter { long hits; } __attribute__((aligned(64))); struct counter c;"
 NOT_ALIGNED = "struct counter { long hits; }; struct counter c;"
@@ -40,14 +41,9 @@ def changed_tree(folder: Path) -> Change:
 
 def committed(tree: Path) -> str:
     """The commit that holds all that is in ``tree``."""
-    for command in (
-        ["init", "--quiet"],
-        ["add", "--all"],
-        ["-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "--quiet", "--message", "all", "--no-verify"],
-    ):
-        subprocess.run(["git", *command], cwd=tree, check=True, capture_output=True)
-    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=tree, check=True, capture_output=True, text=True)
-    return done.stdout.strip()
+    for command in ("init --quiet", "add --all", "commit --quiet --message all --no-verify"):
+        git(tree, *command.split())
+    return git(tree, "rev-parse", "HEAD").strip()
 
 
 def with_linesmith(command: Sequence[str | Path], folder: Path, **more: str) -> subprocess.CompletedProcess[str]:

@@ -15,9 +15,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from linesmith.analyzer.model import Better, Comparison, Metric, Rules, Sample, Use
-from linesmith.tuner.judge.interval import planned_looks
 from linesmith.tuner.judge.ranking import enough, order
-from linesmith.tuner.judge.verdict import compare
+from linesmith.tuner.judge.verdict import compare, planned_looks
 
 Values = NDArray[np.float64]
 NoiseModel = Callable[[Generator, Values], Values]
@@ -134,21 +133,16 @@ def samples(model: NoiseModel, blocks: int, change: float, seed: int) -> tuple[S
     )
 
 
-def judged(taken: Sequence[Sample], rules: Rules) -> Comparison:
-    """What the judge says when it may look after each block, as a run of ``bench`` does."""
+def trial(noise: Noise, change: float, seed: int) -> Comparison:
+    """One measurement of a head that really takes ``change`` (a share) longer, with the noise's own rules.
+
+    The judge may look after each block, as in a run of ``bench``.
+    """
+    rules = replace(Rules(), smallest=noise.smallest)
+    taken = samples(noise.model, rules.most_blocks, change, seed)
     for blocks in range(rules.least_blocks, rules.most_blocks + 1):
-        found = looked(tuple(sample for sample in taken if sample.block < blocks), rules)
+        seen = tuple(sample for sample in taken if sample.block < blocks)
+        found = compare(seen, METRIC, USE, 1, BASE, HEAD, rules, looks=planned_looks(rules))
         if enough([found], rules):
             break
     return found
-
-
-def looked(taken: Sequence[Sample], rules: Rules) -> Comparison:
-    """One of the looks that are taken after each block."""
-    return compare(taken, METRIC, USE, 1, BASE, HEAD, rules, looks=planned_looks(rules))
-
-
-def trial(noise: Noise, change: float, seed: int) -> Comparison:
-    """One measurement of a head that really takes ``change`` (a share) longer, with the noise's own rules."""
-    rules = replace(Rules(), smallest=noise.smallest)
-    return judged(samples(noise.model, rules.most_blocks, change, seed), rules)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -81,6 +82,13 @@ def write_files(root: Path, files: dict[str, str]) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
     return root
+
+
+def git(tree: Path, *arguments: str) -> str:
+    """What git prints in the tree, where Ann Other works."""
+    who = ("-c", "user.name=Ann Other", "-c", "user.email=ann@example.org", "-c", "commit.gpgsign=false")
+    done = subprocess.run(["git", *who, *arguments], cwd=tree, capture_output=True, text=True, check=True, timeout=300)
+    return done.stdout
 
 
 def stamps(tree: Path) -> dict[str, tuple[int, bytes]]:

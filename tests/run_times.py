@@ -28,7 +28,7 @@ def table(reports: Iterable[pytest.TestReport]) -> Iterator[str]:
         return
     for folder, seconds in _longest(folders):
         if seconds >= _WORTH_SECONDS:
-            over = f"  over its {BUDGET_SECONDS} s" if seconds > BUDGET_SECONDS else ""
+            over = f"  more than the {BUDGET_SECONDS} s of a folder" if seconds > BUDGET_SECONDS else ""
             yield f"{seconds:8.1f} s  {folder}{over}"
     yield f"the {len(slow)} slowest tests:"
     yield from (f"{seconds:8.1f} s  {name}" for name, seconds in slow)

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from c_source import compiled
 from keeping import Keeper
 from kernel_index import index_of
 from pahole_text import PaholeMember, PaholeRecord, records
@@ -18,7 +17,6 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.layouts.gaps import Gaps, gaps
 from linesmith.analyzer.model import Layout, RecordKind
-from linesmith.analyzer.report import pahole
 
 # pahole 1.24 prints these of Debian's 6.1 cloud kernels; an update may add or drop some.
 FEWEST_STRUCTS = 7000
@@ -93,74 +91,3 @@ def test_every_record_has_the_layout_that_pahole_prints(
         found += closest(record, layouts)
     assert found == []
     assert structs > FEWEST_STRUCTS
-
-
-def only(elf: Path, name: str) -> tuple[PaholeRecord, Layout, Layouts]:
-    layouts = read_layouts(elf).layouts
-    return next(printed(elf, "-C", name)), layouts.variants(name)[0], layouts
-
-
-def test_a_part_with_a_tag_has_no_name(tmp_path: Path) -> None:
-    source = "struct head { long refs; char kind; };\nstruct queue { char tag; struct head; int last; } queue;"
-    record, layout, layouts = only(compiled(tmp_path, source, "-fms-extensions"), "queue")
-    assert [one.name for one in layout.members] == ["tag", "", "last"]
-    assert differences(record, layout, layouts) == []
-
-
-# What pahole loses: types, and what the compiler itself confirms of them.
-LOST = {
-    "atomic members": ("struct counter { int plain; _Atomic long hits; _Atomic(int *) last; } counter;",
-        ("offsetof(struct counter, hits) == 8", "offsetof(struct counter, last) == 16", "sizeof counter.hits == 8")),
-    "the alignment of a packed struct": (
-        "struct wire { long at; int size; } __attribute__((packed, aligned(4)));\nstruct wire wire;",
-        ("_Alignof(struct wire) == 4", "sizeof(struct wire) == 12"),
-    ),
-    "the alignment of a union": (
-        "union slot { int word; char bytes[6]; } __attribute__((aligned(64)));\nunion slot slot;",
-        ("_Alignof(union slot) == 64", "sizeof(union slot) == 64"),
-    ),
-    "the padding of a struct behind a typedef": (
-        "typedef struct { long at; char tag; } mark_t;\nstruct holder { mark_t mark; int last; } holder;",
-        ("sizeof(mark_t) == 16", "offsetof(mark_t, tag) == 8"),
-    ),
-    "that a struct around a packed one is not packed": (
-        "struct part { long a; int b; } __attribute__((packed));\nstruct table { int n; struct part of[3]; } table;",
-        ("_Alignof(struct table) == 4", "offsetof(struct table, of) == 4"),
-    ),
-}  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def lossy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All these types, with the compiler's word for what pahole does not tell."""
-    asserts = "".join(f'_Static_assert({claim}, "{claim}");\n' for _, claims in LOST.values() for claim in claims)
-    source = "\n".join(source for source, _ in LOST.values())
-    return compiled(tmp_path_factory.mktemp("lossy"), f"#include <stddef.h>\n{source}\n{asserts}")
-
-
-def test_what_pahole_loses_is_read_as_the_compiler_has_it(lossy: Path) -> None:
-    layouts = read_layouts(lossy).layouts
-    theirs = {name: text_of(lossy, name) for name in ("wire", "slot", "holder", "table")}
-    ours = {name: pahole.render_text(layouts.variants(name), layouts) for name in theirs}
-    counter, wire, slot = (layouts.variants(name)[0] for name in ("counter", "wire", "slot"))
-
-    assert differences(next(printed(lossy, "-C", "counter")), counter, layouts) != []
-    members = [(one.name, one.offset, one.size) for one in counter.members]
-    assert (members, counter.size) == ([("plain", 0, 4), ("hits", 8, 8), ("last", 16, 8)], 24)
-
-    assert theirs["wire"].rstrip().endswith("} __attribute__((__packed__));")
-    assert (wire.size, wire.alignment) == (12, 4)
-
-    assert "aligned" not in theirs["slot"]
-    assert (slot.size, slot.alignment) == (64, 64)
-
-    assert "last struct has" not in theirs["holder"]
-    assert "/* XXX last struct has 7 bytes of padding */" in ours["holder"]
-
-    assert theirs["table"].rstrip().endswith("} __attribute__((__packed__));")
-    assert ours["table"].endswith("\n};\n")
-
-
-def text_of(elf: Path, name: str) -> str:
-    done = subprocess.run(["pahole", "-F", "dwarf", "-C", name, elf], capture_output=True, text=True, check=True)
-    return done.stdout

@@ -104,6 +104,8 @@ class Replayer:
         self, scene: int, kinds: Sequence[KindPlan], line_bytes: int, windows: int, sharding: Sharding | None = None
     ) -> Outcome:
         """Replay the scene as planned; raises ``ValueError`` for a plan that does not fit it."""
+    def misses(self, scene: int, kinds: Sequence[KindPlan], line_bytes: int) -> int:
+        """The misses between CPUs of the same, and nothing else."""
 
 class Course:
     """The accesses of tasks that CPUs do in turn; raises ``ValueError`` for tasks that cannot be done."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The access map: what every instruction of a file touches, kept beside the index, asked by type, function, address."""
+"""The access map: what each instruction of a file touches, stored by the index, asked by type, function, address."""

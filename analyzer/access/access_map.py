@@ -31,8 +31,7 @@ class NameTable:
         """The texts in order; a zero inside one becomes the sign for what cannot be shown."""
         encoded = [text.replace("\0", "\ufffd").encode("utf-8", "replace") for text in texts]
         heap = b"\0" + b"".join(one + b"\0" for one in encoded)
-        ends = np.cumsum([len(one) + 1 for one in encoded], dtype=np.uint64)
-        return cls(np.frombuffer(heap, np.uint8), ends)
+        return cls(np.frombuffer(heap, np.uint8), np.cumsum([len(one) + 1 for one in encoded], dtype=np.uint64))
 
     def __len__(self) -> int:
         return len(self.ends)

@@ -88,8 +88,7 @@ def resolve(addresses: NDArray[np.uint64], accesses: AccessMap) -> NDArray[np.in
         return np.full(len(addresses), NO_ROW, np.int64)
     distinct, which = np.unique(addresses, return_inverse=True)  # samples repeat, and sorted ones are found sooner
     rows = np.searchsorted(accesses.address, distinct)
-    met = accesses.address[np.minimum(rows, len(accesses) - 1)] == distinct
-    return np.where(met, rows, NO_ROW)[which]
+    return np.where(accesses.address[np.minimum(rows, len(accesses) - 1)] == distinct, rows, NO_ROW)[which]
 
 
 def accesses_at(place: str, accesses: AccessMap) -> tuple[AddressAccesses, ...]:
@@ -304,7 +303,7 @@ def _member(offset: int, size: int, path: str, rows: Rows, accesses: AccessMap) 
 
 
 def functions_of(rows: Rows, accesses: AccessMap) -> tuple[FunctionCounts, ...]:
-    """The functions whose code has these rows, most accesses first; functions of one name are told as one."""
+    """The functions whose code has these rows, most accesses first; functions of one name are reported as one."""
     kinds: dict[str, list[int]] = {}
     keys, counts = np.unique(accesses.function[rows].astype(np.uint64) * 4 + accesses.kind[rows], return_counts=True)
     for key, count in zip(keys.tolist(), counts.tolist(), strict=True):

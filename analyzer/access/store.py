@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The access map of a file: made of what the native core finds, kept beside the index of layouts, mapped into memory.
+"""What is stored next to the index of layouts: the access map of a file, and the answers about a profile of it.
 
-To what the core finds are added the members by name, and the rows in every order.
+The map is made of what the native core finds, with the members by name and the rows in every order, and mapped into
+memory.
 
 A prefix (magic, checksum and length of the head), the head (msgpack: stamp, checksum of the body, and where which
 column lies), then the columns, each aligned for its type. Whatever does not check out makes the file as good as absent.
@@ -12,11 +13,14 @@ from __future__ import annotations
 import mmap
 import os
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
+from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -26,8 +30,9 @@ from linesmith.analyzer.access.access_map import AccessMap, NameTable, as_arrays
 from linesmith.analyzer.base.errors import CodeMissing, DebugInfoMissing
 from linesmith.analyzer.layouts import dwarf, store
 from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.dwarf import Reading, cache_place
 from linesmith.analyzer.layouts.leaves import leaves_within
-from linesmith.analyzer.model import ElfIdentity, Entered, Layout
+from linesmith.analyzer.model import ElfIdentity, Entered, Layout, Profile
 
 # Counts up when the columns, or what Python fills them with, become others; the stamp tells other native cores.
 FORMAT = b"linesmith-map-03"
@@ -80,7 +85,7 @@ def accesses_if_any(path: Path) -> AccessMap | None:
 
 
 def _check(identity: ElfIdentity) -> None:
-    """Raise what can be said without reading the file."""
+    """Raise what is known without reading the file."""
     if identity.kind == "BTF" or (identity.has_btf and not identity.has_dwarf):
         raise DebugInfoMissing(
             f"{identity.path}: has BTF but no DWARF, which is needed to locate variables; give a file built with -g,"
@@ -249,8 +254,7 @@ def save(directory: Path, key: str, stamp: store.Stamp, accesses: AccessMap) -> 
             checksum = zlib.crc32(part, checksum)
             parts.append(part)
             at += len(part)
-    head = msgspec.msgpack.encode(_MapHead(stamp, tuple(columns), checksum))
-    begin = store.prefixed(FORMAT, head)
+    begin = store.prefixed(FORMAT, msgspec.msgpack.encode(_MapHead(stamp, tuple(columns), checksum)))
     store.keep(directory, key + SUFFIX, (begin, bytes(-len(begin) % ALIGNMENT), *parts))
 
 
@@ -279,3 +283,67 @@ def _head_and_columns(content: memoryview) -> tuple[_MapHead, memoryview]:
     if any(rest[:gap]):
         raise ValueError(gap)
     return msgspec.msgpack.decode(encoded, type=_MapHead), rest[gap:]
+
+
+# What was found about a profile and a build, so that the next command begins where one ended. The name of a file is a
+# digest of all that an answer depends on: the profile, the layouts, the file that they are of, what was asked, and the
+# code of the product. A file that is damaged or gone is an answer to be found again.
+
+_ANSWER_FORMAT = b"linesmith-found1"
+_ANSWER_SUFFIX = ".found"
+_DIGEST_BYTES = 16
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswers:
+    """The answers about one profile and one build, in a ``directory``; ``premises`` are a digest of these two."""
+
+    directory: Path
+    premises: bytes
+
+    def load(self, question: Iterable[object], answer: type[T]) -> T | None:
+        """The answer to a question, if it is there and sound."""
+        path = self.directory / self._name(question)
+        try:
+            encoded, _ = store.head_and_body(path.read_bytes(), _ANSWER_FORMAT)
+            found = msgspec.msgpack.decode(encoded, type=answer)
+        except (OSError, ValueError, RecursionError, msgspec.MsgspecError):
+            return None
+        with suppress(OSError):
+            os.utime(path)  # the least recently used file is the first to go
+        return found
+
+    def keep(self, question: Iterable[object], answer: object) -> None:
+        """Have the answer at hand; where it cannot be kept, or is of numbers that cannot, it is found again."""
+        with suppress(OSError, OverflowError, UnicodeEncodeError):
+            store.keep(
+                self.directory, self._name(question), (store.prefixed(_ANSWER_FORMAT, msgspec.msgpack.encode(answer)),)
+            )
+
+    def _name(self, question: Iterable[object]) -> str:
+        asked = repr(tuple(question)).encode("utf-8", "replace")
+        return blake2b(self.premises + asked, digest_size=_DIGEST_BYTES).hexdigest() + _ANSWER_SUFFIX
+
+
+def kept_answers(reading: Reading, profile: Profile, *options: object) -> KeptAnswers | None:
+    """Those about the ``profile``, whatever it is called, and the build of ``reading``; ``options`` matter to all.
+
+    ``None`` where none can be kept.
+    """
+    place = cache_place(reading.identity, reading.reader)
+    if place.directory is None or reading.layouts.head.stamp != place.stamp:
+        return None
+    digest = blake2b(repr((place.stamp, reading.layouts.head.body_crc, _code(), options)).encode("utf-8", "replace"))
+    try:
+        digest.update(msgspec.msgpack.encode(replace(profile, source="")))
+    except (OverflowError, UnicodeEncodeError):  # a number that only JSON can hold, or half of a character
+        return None
+    return KeptAnswers(place.directory, digest.digest())
+
+
+@cache
+def _code() -> tuple[tuple[str, int, int], ...]:
+    """What tells one state of our own code from another: a new release, or an edited file, may answer otherwise."""
+    found = ((path, path.stat()) for path in sorted(Path(__file__).parents[1].glob("*/*.py")))
+    return tuple((path.name, facts.st_size, facts.st_mtime_ns) for path, facts in found)

@@ -28,7 +28,15 @@ from linesmith.analyzer.attribution.doubts import (
     odds_of_owner,
     one_offset,
 )
-from linesmith.analyzer.attribution.evidence import CodeEvidence, evidence_of, symbol_name
+from linesmith.analyzer.attribution.evidence import (
+    UNEXPLAINED_LEAF,
+    Clue,
+    CodeEvidence,
+    clues_of,
+    evidence_of,
+    probability,
+    symbol_name,
+)
 from linesmith.analyzer.attribution.hypotheses import (
     SURE,
     Allowed,
@@ -43,7 +51,6 @@ from linesmith.analyzer.attribution.hypotheses import (
     same_place,
     within,
 )
-from linesmith.analyzer.attribution.likelihood import UNEXPLAINED_LEAF, Clue, clues_of, probability
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import CacheLine, LineObject, Outcome
 

@@ -7,17 +7,19 @@ is the outermost that the code is known to work on: who reads a lock of an ``ino
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linesmith.analyzer.access.access_map import OUTCOMES, AccessMap
+from linesmith.analyzer.access.access_map import OUTCOMES, AccessMap, NameTable
 from linesmith.analyzer.access.questions import NO_ROW, resolve
+from linesmith.analyzer.base.elf import read_symbols
+from linesmith.analyzer.base.text import cxx_name, plain_name
 from linesmith.analyzer.layouts.containment import Containment
-from linesmith.analyzer.model import CACHE_LINE_BYTES, AccessCounts, AccessOutcome, Leaf
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Access, AccessCounts, AccessOutcome, ElfIdentity, Leaf, Profile
 
 Spot = tuple[int, int]
 
@@ -122,15 +124,89 @@ def _touched(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _CxxFunctions:
+    """The functions of C++ in an access map: numbers by symbol, and symbols by the name that people write."""
+
+    numbers: Mapping[str, Sequence[int]]
+    symbols: Mapping[str, Collection[str]]
+
+    @classmethod
+    def of(cls, accesses: AccessMap, identity: ElfIdentity) -> _CxxFunctions:
+        """Those that the symbols of the file name; a part or a clone is its function's."""
+        symbols = read_symbols(identity)
+        numbers, known = defaultdict[str, list[int]](list), defaultdict[str, set[str]](set)
+        for number, low in enumerate(accesses.function_low.tolist()):
+            symbol = symbols.function_at(low)
+            if symbol is not None and symbol.name.startswith("_Z"):
+                own = symbol.name.partition(".")[0]
+                numbers[own].append(number)
+                known[cxx_name(own)].add(own)
+        return cls(numbers, known)
+
+    def symbol(self, name: str, whole: bool) -> str:
+        """Of the only function that ``name`` may be, empty if there is none, or several.
+
+        A name that was cut behind its parameters may be that of code within the function.
+        """
+        if name in self.numbers:
+            return name
+        plain = plain_name(name)
+        begins = plain + "::" * ("(" in name)
+        cut = () if whole else (self.symbols[one] for one in self.symbols if one.startswith(begins))
+        found = set(self.symbols.get(plain, ())).union(*cut)
+        return found.pop() if len(found) == 1 else ""
+
+
+def with_written_names(
+    profile: Profile, accesses: AccessMap, identity: ElfIdentity
+) -> tuple[Profile, AccessMap, Mapping[str, str]]:
+    """The map with functions of C++ called as the profile writes them, and their symbols by these names.
+
+    What the profile calls by several names has the shortest whole one in both.
+    """
+    rows = (row for line in profile.lines for row in line.accesses if not row.kernel)
+    written = {(not row.symbol_cut, row.function) for row in rows if row.function}
+    if not any(not whole or name.startswith("_Z") or {*":("} & {*name} for whole, name in written):
+        return profile, accesses, {}
+    functions, names = _CxxFunctions.of(accesses, identity), list(accesses.functions)
+    called: dict[str, str] = {}
+    again: dict[tuple[bool, str], str] = {}
+    for whole, name in sorted(written, key=lambda one: (not one[0], len(one[1]), one)):
+        symbol = functions.symbol(name, whole)
+        if symbol in called:
+            again[whole, name] = called[symbol]
+        elif symbol:
+            called[symbol] = name
+            for number in functions.numbers[symbol]:
+                names[number] = name
+    renamed = replace(accesses, functions=NameTable.of(names))
+    return _called_alike(profile, again), renamed, {name: symbol for symbol, name in called.items()}
+
+
+def _called_alike(profile: Profile, names: Mapping[tuple[bool, str], str]) -> Profile:
+    """The profile with one name for each function: ``names`` has it by whether a name is whole, and the name."""
+    if not names:
+        return profile
+
+    def named(access: Access) -> Access:
+        name = names.get((not access.symbol_cut, access.function or "")) if not access.kernel else None
+        return replace(access, function=name, symbol_cut=False) if name else access
+
+    return replace(
+        profile, lines=tuple(replace(one, accesses=tuple(map(named, one.accesses))) for one in profile.lines)
+    )
+
+
 def by_function(
     names: Collection[str], prefixes: Iterable[str], accesses: AccessMap, containment: Containment
 ) -> dict[str, CodeTouches]:
-    """What the functions called so (or with a name that begins with a prefix) touch, clones taken together."""
+    """What the functions of that name (or with a name that begins with a prefix) touch, clones taken together."""
     cut = tuple(prefixes)
     wanted = frozenset(names)
     numbers: dict[str, list[int]] = {}
     for number, name in enumerate(accesses.functions):
-        base = name.partition(".")[0] or name
+        base = name if name in wanted else name.partition(".")[0] or name
         if base in wanted or (cut and base.startswith(cut)):
             numbers.setdefault(base, []).append(number)
     outermost = _Outermost(accesses, containment)
@@ -188,7 +264,7 @@ class _Outermost:
         self._places, self._layouts = self._places[order], self._layouts[order]
 
     def spot(self, place: int) -> Spot | None:
-        """The outermost record of a place and the offset in it, elements of arrays told apart."""
+        """The outermost record of a place and the offset in it, elements of arrays distinguished."""
         first, last = np.searchsorted(self._places, (place, place + 1))
         records = [self.containment.layouts.by_id(int(one)) for one in self._layouts[first:last]]
         if not records:

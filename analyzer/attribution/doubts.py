@@ -15,9 +15,19 @@ from functools import cached_property
 from math import inf, log
 
 from linesmith.analyzer.attribution.code_touches import touching_leaves
-from linesmith.analyzer.attribution.evidence import INLINED, POINTS_INTO_ANOTHER, RETURNED, CodeEvidence
+from linesmith.analyzer.attribution.evidence import (
+    INLINED,
+    POINTS_INTO_ANOTHER,
+    RETURNED,
+    UNEXPLAINED_LEAF,
+    Clue,
+    CodeEvidence,
+    clues_of,
+    probability,
+    quality,
+    touched,
+)
 from linesmith.analyzer.attribution.hypotheses import Hypothesis, Proposer, prior
-from linesmith.analyzer.attribution.likelihood import UNEXPLAINED_LEAF, Clue, clues_of, probability, quality, touched
 from linesmith.analyzer.attribution.lock import is_lock
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Access, CacheLine, Layout, Leaf, LineObject, Outcome
@@ -27,7 +37,7 @@ from linesmith.analyzer.slab.starts import SlabStarts
 MOSTLY = 0.5
 # Share of the functions that may touch nothing of theirs in the object: optimisation loses a variable now and then.
 MOST_MISFITS = 0.25
-# Share of a function's accesses whose places are known, from which on it is told that it touches none of them.
+# Share of a function's accesses whose places are known, from which on it is known to touch none of them.
 WELL_KNOWN = 0.7
 # A record held by value in this many others is a building block (a lock, a list head), not an object.
 BUILDING_BLOCK = 8
@@ -66,14 +76,17 @@ def one_offset(clues: Sequence[Clue]) -> str:
 def contradiction(one: Hypothesis, clues: Sequence[Clue]) -> str:
     """Why the winner must be doubted: many of the functions surely work on records that it does not have there."""
     certain = [clue for clue in clues if clue.weight >= MOSTLY and clue.known.records]
-    against = [clue for clue in certain if quality(clue, one.layout, one.place(clue.offset)) <= POINTS_INTO_ANOTHER]
+    places = [(clue, one.layout, one.place(clue.offset)) for clue in certain]
+    # An instruction that takes an entry out of a list touches the next one, or the head, whosever that is.
+    doubtful = [place for place in places if not (place[0].by_instruction and touched(*place))]
+    against = [place[0] for place in doubtful if quality(*place) <= POINTS_INTO_ANOTHER]
     if len(against) <= MOST_MISFITS * len(certain):
         return ""
     return misfit_words([against[0].offset])
 
 
 def misfit_words(offsets: Sequence[int]) -> str:
-    """What is told of places in the line that hardly fit."""
+    """What is reported of places in the line that hardly fit."""
     places = ", ".join(f"{offset:#x}" for offset in offsets)
     return f"what is touched at {places} hardly fits it: the type may be laid out otherwise there"
 
@@ -90,16 +103,13 @@ def ill_fitting(one: Hypothesis, clues: Sequence[Clue]) -> tuple[int, ...]:
     against: Counter[int] = Counter()
     for clue in certain:
         samples[clue.offset] += clue.samples
-        known = bool(clue.spots) and (clue.mapped >= WELL_KNOWN or _works_on(clue, one.layout))
+        # Well known is also the code that touches some place of the record.
+        records = {record for record, _ in (*clue.touches.spots, *clue.touches.inside)}
+        works = not records.isdisjoint({one.layout, *(holder for holder, _ in clue.containment.embeddings(one.layout))})
+        known = bool(clue.spots) and (clue.mapped >= WELL_KNOWN or works)
         if known and not touched(clue, one.layout, one.place(clue.offset)):
             against[clue.offset] += clue.samples
     return tuple(offset for offset in sorted(samples) if 2 * against[offset] > samples[offset])
-
-
-def _works_on(clue: Clue, layout: int) -> bool:
-    """Whether the code is known to touch some place of the record."""
-    touched = {record for record, _ in (*clue.touches.spots, *clue.touches.inside)}
-    return layout in touched or any(holder in touched for holder, _ in clue.containment.embeddings(layout))
 
 
 def hearsay(one: Hypothesis, clues: Sequence[Clue]) -> str:

@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linesmith.analyzer.attribution.code_touches import SampledKinds, Spot
-from linesmith.analyzer.attribution.evidence import Reach
-from linesmith.analyzer.attribution.likelihood import (
+from linesmith.analyzer.attribution.evidence import (
     OUTSIDE,
     UNEXPLAINED_LEAF,
     Clue,
+    Reach,
     probability,
     reach_likelihood,
     touch_likelihood,
@@ -249,7 +249,7 @@ CHANGED_IN_WORD, CHANGED_AT_MOST = 0.06, 0.25
 BY_WORD, BY_HALF, BY_BYTES, POWER = 0.13, 0.07, 0.01, 1.3
 # Two members that have changed places; they are among the changes, and less likely than those.
 SWAPPED = 0.3
-# Below odds of about six to one the answer is "cannot tell", and a member is in doubt.
+# Below odds of about six to one the answer is "cannot tell", and a member is uncertain.
 SURE = 0.85
 # A member that is likelier than any other; a record without one is not known.
 LIKELIER = 0.5
@@ -260,15 +260,18 @@ _WORD = 8
 
 
 def drifted(clues: Sequence[Clue], proposer: Proposer) -> Iterator[Hypothesis]:
-    """The best way of each type that explains most, if it has a change in it; none where instructions are known."""
+    """The best way of each type that explains most, if it changes and has members once; none with instructions."""
     offsets = sorted({clue.offset for clue in clues})
     if len(offsets) < 2 or any(clue.by_instruction for clue in clues):
         return
     for layout, starts in _promising(clues, proposer):
         way = _Ways(layout, starts, offsets, clues).best()
-        if len(set(way)) > 1:
+        ways = tuple(zip(offsets, way, strict=True))
+        leaves = ((clues[0].containment.leaves(layout, offset - start), start) for offset, start in ways)
+        met = {(found[0].offset, start) for found, start in leaves if found}
+        if len(set(way)) > 1 and len(met) < 2 * len({at for at, _ in met}):
             most = max(way, key=lambda start: (way.count(start), -way.index(start)))
-            yield Hypothesis(layout, most, tuple(zip(offsets, way, strict=True)))
+            yield Hypothesis(layout, most, ways)
 
 
 def certainties(one: Hypothesis, clues: Sequence[Clue], proposer: Proposer) -> dict[int, float]:

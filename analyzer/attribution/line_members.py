@@ -15,8 +15,7 @@ from itertools import dropwhile
 
 from linesmith.analyzer.attribution.code_touches import CodeTouches, SampledKinds, Spot, touching_leaves
 from linesmith.analyzer.attribution.doubts import MOST_MISFITS, weight
-from linesmith.analyzer.attribution.evidence import INLINED, CodeEvidence, evidence_of
-from linesmith.analyzer.attribution.likelihood import sampled_kinds
+from linesmith.analyzer.attribution.evidence import INLINED, CodeEvidence, evidence_of, sampled_kinds
 from linesmith.analyzer.attribution.lock import has_lock, is_helper, is_lock_word, takes_lock, waits_for_lock
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import (
@@ -37,7 +36,7 @@ from linesmith.analyzer.model import (
 
 KNOWN = (Outcome.RESOLVED, Outcome.INNER_TYPE_ONLY)
 _NOTHING = AccessCounts()
-# Records within records that are told apart in the choice between alternatives of unions.
+# Records within records that are distinguished in the choice between alternatives of unions.
 _DEPTH = 4
 # What an access counts for a member that alone fits it.
 _WHOLE = 60
@@ -50,7 +49,7 @@ _ANY_KIND = SampledKinds(loaded=False, stored=False)
 def agreements(
     line: CacheLine, objects: Sequence[LineObject], evidence: CodeEvidence
 ) -> tuple[tuple[Agreement, int], ...]:
-    """The accesses of a line by who told what they met; the counts add up to all of them.
+    """The accesses of a line by what shows what they met; the counts add up to all of them.
 
     Empty where no instruction of the profile is known at all, as in a report of another build.
     """
@@ -61,7 +60,7 @@ def agreements(
 
 
 def agreement(access: Access, objects: Sequence[LineObject], evidence: CodeEvidence) -> Agreement:
-    """Who told what one access met."""
+    """What shows what one access met."""
     touches = instruction_of(access, evidence)
     inside = (one for one in objects if access.offset is not None and 0 <= access.offset - one.start < (one.size or 0))
     placed = next((one for one in inside if one.by_address), None)

@@ -21,7 +21,7 @@ from linesmith.analyzer.attribution.doubts import (
     ill_fitting,
     misfit_words,
 )
-from linesmith.analyzer.attribution.evidence import CodeEvidence
+from linesmith.analyzer.attribution.evidence import CodeEvidence, clues_of
 from linesmith.analyzer.attribution.hypotheses import (
     LIKELIER,
     SURE,
@@ -32,7 +32,6 @@ from linesmith.analyzer.attribution.hypotheses import (
     within,
 )
 from linesmith.analyzer.attribution.identify import identify
-from linesmith.analyzer.attribution.likelihood import clues_of
 from linesmith.analyzer.attribution.line_members import KNOWN, against_widths
 from linesmith.analyzer.attribution.lock import is_lock
 from linesmith.analyzer.attribution.variables import ObjectMap
@@ -139,13 +138,11 @@ class _Knowledge:
             return (LineObject("", None, 0, 0, 0.0, outcome, reason=_IN_USER_SPACE if self.kernel else _IN_KERNEL),)
         if identified := identify(own, self.objects, self.neighbours, self.votes):
             return identified
-        return tuple(self._doubted(one, own) for one in attribute(own, self.neighbours))
-
-    def _doubted(self, one: LineObject, line: CacheLine) -> LineObject:
-        """An object that code tells; not known where the widths of accesses speak against it."""
-        known = one.outcome in KNOWN
-        doubt = against_widths(one, line.accesses, self.neighbours.evidence) if known else ""
-        return replace(one, outcome=Outcome.CANNOT_TELL, reason=doubt) if doubt else one
+        told, evidence = attribute(own, self.neighbours), self.neighbours.evidence
+        # Those that code tells are not known where the widths of accesses speak against them.
+        doubts = [against_widths(one, own.accesses, evidence) if one.outcome in KNOWN else "" for one in told]
+        unknown = [replace(one, outcome=Outcome.CANNOT_TELL, reason=why) for one, why in zip(told, doubts, strict=True)]
+        return tuple(other if why else one for one, other, why in zip(told, unknown, doubts, strict=True))
 
     def reaching(self, one: Hypothesis, line: CacheLine) -> LineObject | None:
         """An object that is sure elsewhere, on a line that it reaches onto, if it explains that line too."""
@@ -187,7 +184,7 @@ def _own(line: CacheLine, kernel: bool) -> CacheLine:
 
 
 def _doubted_next_to_variables(found: Sequence[Objects]) -> tuple[Objects, ...]:
-    """The objects of a program of which some are variables: what is in doubt elsewhere is not taken for more of these.
+    """The objects of a program of which some are variables: what is uncertain elsewhere is not taken for more of these.
 
     A record of which a program has a variable is seldom allocated as well.
     """
@@ -333,7 +330,7 @@ class _SureElsewhere:
         return objects
 
     def _only_owner(self, line: CacheLine, objects: Objects) -> Iterator[Hypothesis]:
-        """The sure type that holds what is on the line, or what it was taken for in doubt, if slabs allow one."""
+        """The sure type that holds what is on the line, or what it may be, if slabs allow one."""
         possible = []
         for one in (objects[0], objects[0].runner_up):
             if self._starts is None or one is None or one.layout is None:

@@ -43,8 +43,8 @@ def is_opaque(record: str) -> bool:
 
 
 def is_lock(record: str) -> bool:
-    """Whether a record of this name is a lock, by the words of its name."""
-    return not LOCK_WORDS.isdisjoint(re.split("[_:]", record))
+    """Whether a record of this name is a lock, by the words of its name; ``futex_hash_bucket`` is what futexes need."""
+    return not LOCK_WORDS.isdisjoint(re.split("[_:]", record.removeprefix("futex_")))
 
 
 def has_lock(records: Iterable[str]) -> bool:

@@ -32,7 +32,7 @@ STEP, ROOM = 2 << 20, 1 << 30
 PLAUSIBLE = 0.8
 # Kernels and programs are moved by whole pages.
 PAGE = 4096
-# So many places in the code, in so many functions, must agree; less may be chance.
+# So many places in the code, in so many functions, must agree; of a kernel one in each, at one of the 512 of KASLR.
 PLACES = 6
 FUNCTIONS = 3
 # Fewer are enough if what they touch lies in the variables that their code names: places of code that do so.
@@ -309,12 +309,13 @@ def with_linked_code(
     few, the symbols of ``identity`` may tell: variables were moved by the same distance.
     """
     rows = _rows(profile, accesses, kernel)
-    if not _enough(rows):
-        distance = None if kernel or identity is None else _by_variables(profile, rows, accesses, identity)
-        if distance is None:
-            return _with_names(profile, accesses) if kernel else (profile, None)
-    elif (distance := _distance(rows, accesses)) is None:
+    distance = _distance(rows, accesses, kernel)
+    if distance is None and _enough(rows, PLACES):
         return replace(profile, remarks=(*profile.remarks, Remark(_ANOTHER_BUILD))), None
+    if distance is None and not kernel and identity is not None:
+        distance = _by_variables(profile, rows, accesses, identity)
+    if distance is None:
+        return _with_names(profile, accesses) if kernel else (profile, None)
     fitting = dict.fromkeys(row.address for row in rows if row.fits(distance))
     words = (
         f"{len(fitting)} of {len(rows)} code addresses are those of the ELF file, moved by {distance:#x}: "
@@ -379,17 +380,18 @@ def _rows(profile: Profile, accesses: AccessMap, kernel: bool) -> list[_CodeRow]
     return found
 
 
-def _distance(rows: list[_CodeRow], accesses: AccessMap) -> int | None:
+def _distance(rows: list[_CodeRow], accesses: AccessMap, kernel: bool) -> int | None:
     """The distance that most rows agree on, if they are enough."""
     votes = Counter(distance for row in rows for distance in set(row.distances()))
     if not votes:
         return None
-    best = max(votes, key=lambda distance: (votes[distance], -abs(distance)))
+    best = max(votes, key=lambda distance: (votes[distance], distance % STEP == 0, -abs(distance)))
     fitting = [row for row in rows if row.fits(best)]
     linked = np.array([row.address - best for row in fitting], np.uint64)
     touching = int((resolve(linked, accesses) != NO_ROW).sum())
     right = len(fitting) >= INSIDE * len(rows) and touching >= TOUCHING * len(fitting)
-    return best if right and _enough(fitting) else None
+    few = kernel and best % STEP == 0 and 0 <= best < ROOM
+    return best if right and _enough(fitting, FUNCTIONS if few else PLACES) else None
 
 
 def _by_variables(profile: Profile, rows: list[_CodeRow], accesses: AccessMap, identity: ElfIdentity) -> int | None:
@@ -421,5 +423,5 @@ def _variables_met(
                 yield access.code_address, data, any(one.address <= data < one.address + one.size for one in named)
 
 
-def _enough(rows: list[_CodeRow]) -> bool:
-    return len(rows) >= PLACES and len({row.function for row in rows}) >= FUNCTIONS
+def _enough(rows: list[_CodeRow], places: int) -> bool:
+    return len(rows) >= places and len({row.function for row in rows}) >= FUNCTIONS

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -25,7 +25,7 @@ from linesmith.analyzer.access.questions import NO_ROW, resolve
 from linesmith.analyzer.base.elf import ElfSymbol, ElfSymbols
 from linesmith.analyzer.base.text import cxx_name
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.model import Access, AccessOutcome, CacheLine, ObjectArea, ObjectKind, Profile
+from linesmith.analyzer.model import Access, AccessOutcome, CacheLine, Finding, ObjectArea, ObjectKind, Profile
 
 # How far an address of the profile, in a process, is from that in the file; ``None`` where it is not in the file.
 Shift = Callable[[int, int | None], int | None]
@@ -34,6 +34,11 @@ _PAGE = 4096
 # The longest line, in bytes; of so many threads the own variables are named, on so many lines each.
 _LONGEST_LINE, _MOST_BLOCKS, _MOST_LINES = 256, 1024, 4096
 _NESTED, _OF_FUNCTION = "_ZN", "_ZZ"
+# Damaged profiles have objects that run over the end of memory.
+TOP = (1 << 64) - (1 << 16)
+# Where lines without an address are taken to lie: in the direct map (Documentation/arch/x86/x86_64/mm.rst), at a
+# multiple of every slab's size.
+SLABS_AT = 0xFFFF_8881_0400_0000
 
 
 def variable_areas(
@@ -121,16 +126,13 @@ def _described(accesses: AccessMap, row: int, symbols: Mapping[int, ElfSymbol], 
         size = element = max(size, symbol.size)  # it may end with an array that DWARF gives no length
     if not element or size % element or not size:
         element = size
-    name, title = _shown(accesses.statics[row], symbol), layouts.by_id(layout).name if layout >= 0 else ""
+    name, title = accesses.statics[row], layouts.by_id(layout).name if layout >= 0 else ""
+    # In its scopes as far as the symbol tells them.
+    scoped = cxx_name(symbol.name if symbol and not symbol.name.startswith(_OF_FUNCTION) else name)
+    name = scoped if scoped.rpartition("::")[2] == name or name.startswith(_NESTED) else name
     types, id_ = (title,) if title else (), layout if layout >= 0 else None
     count = size // element if element else 1
     return ObjectArea(ObjectKind.GLOBAL, name, address, element, element, count, types, layout=id_)
-
-
-def _shown(name: str, symbol: ElfSymbol | None) -> str:
-    """What DWARF calls a variable, in its scopes as far as the symbol tells them."""
-    scoped = cxx_name(symbol.name if symbol and not symbol.name.startswith(_OF_FUNCTION) else name)
-    return scoped if scoped.rpartition("::")[2] == name or name.startswith(_NESTED) else name
 
 
 def _blocks(profile: Profile, accesses: AccessMap) -> list[int]:
@@ -251,7 +253,7 @@ _OF_VARIABLE = {
     **dict.fromkeys(("tick_do_timer_cpu", "tick_next_period", "timekeeper_lock", "tk_core"), _TIMEKEEPING),
     "nohz": _SCHEDULER,
 }
-# A line is set apart when at least this share of its contended accesses met such objects.
+# A line is excluded when at least this share of its contended accesses met such objects.
 _MOSTLY = 0.75
 
 
@@ -301,3 +303,33 @@ def main_area(line: CacheLine, known: ObjectMap) -> ObjectArea | None:
 def apart_sentence(owner: str) -> str:
     """What is to be known of a finding about such an object."""
     return f"an object of {owner}: emulation makes it hotter than hardware does"
+
+
+def outside(areas: Iterable[ObjectArea], findings: Iterable[Finding]) -> list[Finding]:
+    """The findings whose object begins in no object of the ``areas``."""
+    known = ObjectMap(areas)
+    return [one for one in findings if known.at(address_of(one)) is None]
+
+
+def address_of(finding: Finding) -> int:
+    """Where the first object of a finding begins."""
+    return (finding.address or SLABS_AT) + finding.objects[0].start
+
+
+def separate(findings: Sequence[Finding], layouts: Layouts) -> Iterator[ObjectArea]:
+    """An area for the first object of each, or for the variable that it is an element of; none overlaps another."""
+    end = 0
+    for finding in sorted(findings, key=address_of):
+        found = finding.objects[0]
+        area = heap_area(found.layout or 0, address_of(finding), layouts)
+        if (row := found.row) is not None and row.stride >= area.size:
+            area = ObjectArea(ObjectKind.GLOBAL, row.name, row.address, area.size, row.stride, row.count, area.types)
+        if end <= area.address and area.end < TOP:
+            end = area.end
+            yield area
+
+
+def heap_area(layout: int, address: int, layouts: Layouts, detail: str = "") -> ObjectArea:
+    """The area of one object of a record on the heap."""
+    one = layouts.by_id(layout)
+    return ObjectArea(ObjectKind.HEAP, "", address, one.size, one.size, 1, (one.name,), detail=detail, layout=layout)

@@ -34,7 +34,7 @@ MOST_OUTPUT = 1 << 20
 _KEPT_VARIABLES = ("HOME", "TMPDIR", "LD_LIBRARY_PATH")
 _PACKAGES = {"cc": "gcc", "ld.lld": "lld", "clang": "clang", "spatch": "coccinelle"}
 _DEADLY = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGALRM)
-# What a keeper takes to end a command and to report, beyond the command's own time, and to end when it is told to.
+# What a keeper takes to end a command and to report, beyond the command's own time, and to end when asked to.
 _GRACE_SECONDS, _SECONDS_TO_END = 30, 90
 _of_thread = threading.local()
 

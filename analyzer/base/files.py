@@ -33,7 +33,7 @@ _OPEN_FILES = re.compile(r"/proc/(\d+)(/task/\d+)?/fd")
 _MOST_LINKS = 40
 # A name may have 255 bytes, a letter four.
 _KEPT_LETTERS = 50
-# What is said of a folder that cannot be synced, or not be read; the content of the file is on the disk nevertheless.
+# What is stated of a folder that cannot be synced, or not be read; the content of the file is on the disk nevertheless.
 _NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EACCES)
 
 
@@ -42,7 +42,7 @@ def replace_file(path: Path, content: bytes, mode: int = 0o666) -> None:
 
     A link stays, and the file that it leads to is replaced. The file keeps its permissions, and its owner where we may
     give it to them; a new one gets ``mode`` less the umask. Raises ``OSError`` with the path; the old file is as it was
-    then, and nothing lies beside it.
+    then, and nothing lies next to it.
     """
     replace_by_parts(path, (content,), mode)
 
@@ -274,7 +274,7 @@ def cache_directory(*below: str) -> Path:
 
 
 def _entered(parent: int, shown: Path) -> int:
-    """The open folder called so in ``parent``, which is closed; raises ``CacheError`` and ``OSError``."""
+    """The open folder of that name in ``parent``, which is closed; raises ``CacheError`` and ``OSError``."""
     try:
         with suppress(FileExistsError):
             os.mkdir(shown.name, 0o700, dir_fd=parent)

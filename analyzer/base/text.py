@@ -93,6 +93,11 @@ _OPERATORS = dict(pair.split() for pair in (
 ))  # fmt: skip
 # What compilers call the namespace without a name, and what c++filt and gdb call it.
 _UNNAMED = {"_GLOBAL__N_1": "(anonymous namespace)"}
+# An operator's sign is no bracket; before arguments of a template a space follows it.
+_SIGNS = "|".join(map(re.escape, sorted(_OPERATORS.values(), key=len, reverse=True)))
+_PIECE = re.compile(
+    rf"\(anonymous namespace\)|\boperator(?: ?(?:{_SIGNS})(?!\w)(?: (?=<))?)?(?!\w)|->|::|[\w~]+|.", re.DOTALL
+)
 _STANDARD = {"St": "std", "Sa": "std::allocator", "Ss": "std::string", "Si": "std::istream", "So": "std::ostream"}
 
 
@@ -110,6 +115,27 @@ def cxx_name(symbol: str) -> str:
         return "::".join(_Reader(mangled, 2).encoding(MOST_NESTED)) or symbol
     except (IndexError, ValueError):
         return symbol
+
+
+def plain_name(written: str) -> str:
+    """A function of C++ as ``cxx_name`` has it: without its result, parameters and arguments of templates.
+
+    Code within a function, such as a lambda, and conversions to a type stay as they are.
+    """
+    if len(written) > MOST_CHARACTERS or "{" in written:
+        return written
+    name, within, behind = "", "", False
+    for one in _PIECE.findall(written):
+        if one in ("<", "("):
+            behind = behind or (one == "(" and not within)
+            within += one
+        elif one in (">", ")"):
+            within = within[:-1] if within.endswith("<" if one == ">" else "(") else within
+        elif not within and one == ("::" if behind else "operator"):
+            return written
+        elif not within and not behind:
+            name = "" if one == " " else name + one.rstrip()
+    return name or written
 
 
 @dataclass(slots=True)

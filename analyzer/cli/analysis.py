@@ -156,8 +156,8 @@ def analyse(
     """
     from linesmith.analyzer.attribution.placement import Trust
     from linesmith.analyzer.sharing.analysis import TOP, explain
+    from linesmith.plugins.api import SCRIPT
     from linesmith.plugins.registry import read_profiles
-    from linesmith.plugins.text import SCRIPT
 
     reports = read_profiles(profile)
     report = _chosen(reports, evidence.section, profile)
@@ -293,7 +293,7 @@ def check_save(save: Path | None, output: Path | None) -> None:
 
 def save_profile(profile: Profile, save: Path | None) -> None:
     """Write the profile and say so; raises ``OutputError``, or ``ProfileError`` for counts that it cannot hold."""
-    from linesmith.plugins.profiles.recorded import encode_for
+    from linesmith.plugins.profiles.formats import encode_for
 
     if save is not None:
         deliver(encode_for(profile, save), save, _RESULTS)

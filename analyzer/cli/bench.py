@@ -16,13 +16,7 @@ from linesmith.analyzer.cli import options, runs
 @options.format_
 @options.output
 @options.dry_run
-def command(
-    patches: tuple[Path, ...],
-    given: runs.RunOptions,
-    format_: str,
-    output: Path | None,
-    dry_run: bool,
-) -> int:
+def command(patches: tuple[Path, ...], given: runs.RunOptions, format_: str, output: Path | None, dry_run: bool) -> int:
     """Measure each PATCH against the unpatched tree, in alternating runs, until the effect is certain.
 
     PLAN.toml names the tree, the build and the benchmarks, as for `linesmith tune`. The tree is not modified: each

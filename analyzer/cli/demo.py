@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -23,17 +24,24 @@ def command() -> None:
 
     The profile is recorded with perf or qemu-user if available. This takes about 10 seconds, in a temporary directory.
     """
-    from linesmith.analyzer.cli.analysis import analyse
-    from linesmith.analyzer.demo.program import gather, here
-    from linesmith.analyzer.demo.walkthrough import chapters, open_workshop
+    from linesmith.analyzer.cli.analysis import analyse, trace_to_replay
+    from linesmith.analyzer.cli.suggest import offered, suggested
+    from linesmith.analyzer.demo.walkthrough import chapters, gather, here, open_workshop
     from linesmith.plugins.registry import recorder
+    from linesmith.tuner.constraints.freedom import Premises
 
     with scratch("linesmith-demo-", "the demo cannot create a temporary directory") as directory:
         workshop = open_workshop(directory)
         recorders = [recorder(name) for name in RECORDERS]
         evidence = gather(workshop.before, workshop.directory, recorders, here())
         found = analyse(workshop.before / "bench", evidence.path, top=1)
-        for chapter in chapters(workshop, evidence.about, found.reading, found.profile, found.findings):
+        trace = trace_to_replay(found, evidence.path, None)
+        answer = suggested(found, Premises(), offered(found, Premises(), trace), trace)
+        profile = replace(found.profile, source=evidence.path.name)
+        answer = replace(
+            answer, elf=replace(answer.elf, path="bench"), source=profile.source, trace=trace.name if trace else ""
+        )
+        for chapter in chapters(workshop, evidence.about, profile, answer):
             show(chapter)
 
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.cli import maps, options
+from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.output import remark, tell_who_waits
 
 if TYPE_CHECKING:
-    from linesmith.analyzer.base.deadline import Deadline
+    from linesmith.analyzer.base.errors import Deadline
     from linesmith.analyzer.model import ConfigurationCheck
     from linesmith.patches.source.tree import Tree
 
@@ -41,7 +41,7 @@ _OBSCURE = (
 @options.build
 @options.cflags
 @options.deadline_given
-@maps.format_
+@options.map_format
 @options.output
 def command(
     old: Path | None,
@@ -60,14 +60,14 @@ def command(
     TYPE is a name or a pattern (tcp_*). Default: all records. The formats map and svg draw the cache
     lines before and after, and mark the members that moved. Exit status 1 means that there are differences.
     """
-    form = maps.chosen_format(format_, output)
+    form = options.chosen_format(format_, output)
     if patch is None:
         if old is None or new is None:
             raise click.UsageError("give two builds, OLD and NEW, or --patch and --tree")
         return _builds(old, new, types, form, output)
     if tree is None or old is not None:
         raise click.UsageError("--patch needs --tree, and no builds")
-    if form in maps.DRAWN:
+    if form in options.DRAWN:
         raise click.UsageError("--patch has text output only; leave out --format, or compare two builds")
     return _patch(patch, (tree, build, cflags), deadline, form, output)
 
@@ -80,11 +80,11 @@ def _builds(old: Path, new: Path, types: tuple[str, ...], format_: str, output: 
 
     before, after = load(old), load(new)
     found = changes(before.layouts, after.layouts, paired(*select_both(before.layouts, after.layouts, types)))
-    if format_ in maps.DRAWN:
+    if format_ in options.DRAWN:
         from linesmith.analyzer.report.map_words import changed_maps  # imports numpy, which text does without
 
-        maps.refuse_many(len(found))
-        maps.write_maps([changed_maps(one, before.layouts, after.layouts) for one in found], format_, output)
+        options.refuse_many(len(found))
+        options.write_maps([changed_maps(one, before.layouts, after.layouts) for one in found], format_, output)
         return 1 if found else 0
     text = diff.render_json(found, before.identity, after.identity) if format_ == "json" else diff.render_text(found)
     options.write(text, output)
@@ -116,8 +116,7 @@ def checked(patch: Path, tree: Tree, deadline: Deadline) -> tuple[tuple[str, Con
     from linesmith.analyzer.model import ConfigurationCheck
     from linesmith.patches.matrix.check import check
     from linesmith.patches.matrix.choice import CheckedChange, MatrixRequest
-    from linesmith.patches.revisions.mail_texts import mails_of
-    from linesmith.patches.revisions.mails import patched
+    from linesmith.patches.revisions.mails import mails_of, patched
     from linesmith.patches.source.declaration import redeclared
     from linesmith.patches.source.records import is_obscure
 

@@ -4,16 +4,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import click
 
 from linesmith.analyzer.cli import series_output
-from linesmith.analyzer.cli.output import StepReporter
-
-if TYPE_CHECKING:
-    from linesmith.analyzer.cli.series_output import TreewideRequest
-
 
 # Words that C11 reserves (6.4.1), but for those that begin with an underscore and a capital, which nobody takes.
 _KEYWORDS = frozenset((
@@ -39,22 +33,13 @@ def _identifier(_context: click.Context, _option: click.Parameter, given: str) -
 )
 @click.option("--accessor", metavar="NAME", required=True, callback=_identifier, help="Name of the accessor.")
 @series_output.treewide_given
-def command(member: tuple[str, str], accessor: str, request: TreewideRequest) -> int:
+def command(member: tuple[str, str], accessor: str, request: series_output.TreewideRequest) -> int:
     """Hide a member behind an accessor, and convert its users on all architectures.
 
     A semantic patch (Coccinelle) converts the users, and the result is compiled. Places that it does not convert are
     listed. The source tree is not modified.
     """
-    from linesmith.analyzer.report import changes
+    from linesmith.analyzer.report.changes import encapsulated
     from linesmith.patches.encapsulation.encapsulate import change_of, confirmed, encapsulate
 
-    configurations = request.configurations()
-    with request.deadline.running():
-        made = encapsulate(*member, accessor, request.tree.root, StepReporter())
-    late: tuple[str, ...] = ()
-    if not request.dry_run:
-        checks = request.checks(change_of(made), configurations)
-        late = request.left_out(checks)
-        made = confirmed(made, checks)
-    as_json = partial(changes.encapsulate_json, made, unjudged=late)
-    return request.finish(made.rules, made.series, as_json, partial(changes.encapsulate_plan, made), made.broken, late)
+    return request.carry_out(partial(encapsulate, *member, accessor), change_of, confirmed, encapsulated)

@@ -99,7 +99,7 @@ def _answering(callback: Callable[..., object]) -> Callable[..., object]:
         try:
             return callback(*args, **kwargs)
         except NothingToSuggest as answer:
-            from linesmith.analyzer.report.json_text import json_text
+            from linesmith.analyzer.report.prose import json_text
 
             asked = click.get_current_context().params
             is_json = asked.get("format_") == "json"

@@ -88,7 +88,7 @@ def command(request: IntentRequest, basis: PremiseOptions) -> int:
     recommended change (or the best variant of a run) separates, and sets a soft size limit. --check compares every
     entry of the file with ELF; exit status 1 means that entries need an update.
     """
-    from linesmith.analyzer.intent.file import add_to, written
+    from linesmith.analyzer.intent.entry import add_to, written
 
     request.require_sense()
     if request.origin is None or request.type_ is None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from linesmith.analyzer.base.errors import NothingToSuggest
-from linesmith.analyzer.cli import maps, options, premises
+from linesmith.analyzer.cli import options, premises
 from linesmith.analyzer.cli.output import remark
 from linesmith.analyzer.cli.settings import is_given
 
@@ -70,7 +70,7 @@ _maps_given = options.gathered(
         type=click.IntRange(0, 127),
         help="Start of the object within a cache line. Default: where most contended objects start, else 0.",
     ),
-    maps.format_,
+    options.map_format,
 )
 
 
@@ -100,8 +100,8 @@ def command(
     from linesmith.analyzer.cli.analysis import load, load_accesses
     from linesmith.analyzer.layouts.collection import select
 
-    form = maps.chosen_format(drawing.format_, output)
-    drawn = drawing.profile is not None or form in maps.DRAWN
+    form = options.chosen_format(drawing.format_, output)
+    drawn = drawing.profile is not None or form in options.DRAWN
     alone = drawn and form != "json"
     drawing.refuse_idle(drawn=drawn, alone=alone, expand=expand, access=access, tree=sources.tree)
     reading = load(elf)
@@ -111,7 +111,7 @@ def command(
     if drawn:
         shown, made = maps_of(elf, reading, shown, types, drawing, accesses)
     if alone:
-        maps.write_maps([(one,) for one in made], form, output)
+        options.write_maps([(one,) for one in made], form, output)
         return
     scans = premises.scan_layouts(sources, shown, types)
     if form == "json":
@@ -157,7 +157,7 @@ def maps_of(
         heats = _heats(elf, drawing.profile, reading, records, types, drawing)
         made = [(one, heat, f"{heat.contended:,} contended samples of it in {where}") for one, heat in heats]
     else:
-        maps.refuse_many(len(records))
+        options.refuse_many(len(records))
         made = [(one, code_heat(one, layouts, accesses) if accesses else NO_HEAT, caption) for one in records]
     drawn = (line_map(one, layouts, heat, drawing.phase, caption=caption) for one, heat, caption in made)
     return tuple(one for one, _, _ in made), tuple(drawn)
@@ -174,7 +174,7 @@ def _heats(
     found = _analysed(elf, profile, alone, drawing)
     sampled, findings = (found.profile, (*found.findings, *found.colder)) if found else (None, ())
     worth = list(records)
-    if found and not (types and len(records) <= maps.MOST_MAPS):
+    if found and not (types and len(records) <= options.MOST_MAPS):
         # Those that findings name; what is held in them is asked for by name.
         named = {thing.layout for one in found.findings for thing in one.objects}
         worth = [one for one in records if one.id in named]
@@ -184,7 +184,7 @@ def _heats(
     touched = sorted((pair for pair in heats if pair[1].spots), key=lambda pair: -pair[1].contended)
     if not touched:
         raise NothingToSuggest(f"no access to any of these records in {profile}; see linesmith hot")
-    return touched[: maps.MOST_MAPS]
+    return touched[: options.MOST_MAPS]
 
 
 def _analysed(elf: Path, profile: Path, record: str | None, drawing: MapOptions) -> Explanation | None:

@@ -27,7 +27,7 @@ from linesmith.analyzer.cli.settings import is_given
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from linesmith.analyzer.base.deadline import Deadline
+    from linesmith.analyzer.base.errors import Deadline
     from linesmith.analyzer.cli.lint_inputs import LintSettings
     from linesmith.analyzer.cli.options import MachineOptions
     from linesmith.analyzer.lint.accepted import Baseline

@@ -98,7 +98,7 @@ class LintSettings:
 
     def tuned(self, layout: Layout, layouts: Layouts) -> str:
         """Why a record counts as tuned: by itself, or because the command line or the file with intents names it."""
-        from linesmith.analyzer.lint.tuned import tuned
+        from linesmith.analyzer.lint.pairs import tuned
 
         if any(fnmatchcase(layout.name, pattern) for pattern in self.intent.lint.types):
             return "is named in linesmith.toml"
@@ -131,11 +131,7 @@ def judged(linted: Linted, settings: LintSettings, title: str = "") -> LintResul
 
 
 def of_builds(
-    alone: Sequence[Path],
-    base: Path | None,
-    head: Path | None,
-    request: LintRequest,
-    profile: Path | None,
+    alone: Sequence[Path], base: Path | None, head: Path | None, request: LintRequest, profile: Path | None
 ) -> tuple[LintResult, LintSettings]:
     """The one build ``alone``, or ``head`` against ``base``.
 
@@ -273,8 +269,7 @@ def of_sources(sources: VersionOptions, request: LintRequest) -> tuple[LintResul
 def _versions(sources: VersionOptions, tree: Path) -> Iterator[Versions]:
     """The versions, for as long as the block lasts; raises ``TreeError``, ``PatchRefused``, ``ToolMissing``."""
     from linesmith.patches.revisions.git import repository_of
-    from linesmith.patches.revisions.mail_texts import mails_of
-    from linesmith.patches.revisions.mails import patched
+    from linesmith.patches.revisions.mails import mails_of, patched
     from linesmith.patches.revisions.versions import revisions, uncommitted
 
     if sources.patches:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from inspect import signature
@@ -14,10 +14,11 @@ import click
 
 from linesmith.analyzer.base.errors import DeadlinePassed
 from linesmith.analyzer.base.text import visible
-from linesmith.analyzer.cli.output import deliver, text_columns
+from linesmith.analyzer.cli.output import deliver, drawn_text, text_columns
 from linesmith.analyzer.cli.settings import is_given
 
 if TYPE_CHECKING:
+    from linesmith.analyzer.model import LineMap
     from linesmith.patches.matrix.choice import MatrixRequest
     from linesmith.patches.source.tree import Tree
 
@@ -234,7 +235,49 @@ def write(text: str, destination: Path | None) -> None:
     deliver(visible(text).encode("utf-8", "backslashreplace"), destination)
 
 
-# The option of all commands that read or compile sources: how long that may take, and what is told past it.
+# The formats that draw cache lines, and how maps get to the terminal or into a file.
+
+# Maps or pairs of them in one result; more cannot be looked at.
+MOST_MAPS = 40
+DRAWN = ("map", "svg")
+_OTHER_PICTURES = frozenset((".bmp", ".gif", ".jpeg", ".jpg", ".pdf", ".png", ".webp"))
+map_format = click.option(
+    "--format",
+    "format_",
+    type=click.Choice(("text", "json", *DRAWN)),
+    help="Output format. Default: text, or svg by the suffix of -o. map and svg draw cache lines.",
+)
+
+
+def chosen_format(requested: str | None, destination: Path | None) -> str:
+    """What ``--format`` says on the command line, then the name of the file, then what is set for all commands.
+
+    Raises ``click.UsageError`` for the name of a picture that is not drawn.
+    """
+    suffix = destination.suffix.lower() if destination else ""
+    given = is_given("format_")
+    if suffix in _OTHER_PICTURES and not given:
+        raise click.UsageError(f"cannot draw {suffix}; name a file that ends in .svg with -o")
+    return "svg" if suffix == ".svg" and not given else requested or "text"
+
+
+def refuse_many(count: int, what: str = "records") -> None:
+    """Raise ``click.UsageError`` for more maps than anybody looks at."""
+    if count > MOST_MAPS:
+        raise click.UsageError(f"{count:,} {what} exceed the limit of {MOST_MAPS} maps; name a TYPE")
+
+
+def write_maps(groups: Sequence[Sequence[LineMap]], drawn_as: str, destination: Path | None) -> None:
+    """Put the maps where ``-o`` says; a group is one map, or two of a change. Raises ``OutputError``."""
+    if drawn_as == "svg":
+        from linesmith.analyzer.report.map_svg import line_maps_svg
+
+        write(line_maps_svg([one for group in groups for one in group]), destination)
+    else:
+        deliver(drawn_text(groups, destination), destination)
+
+
+# The option of all commands that read or compile sources: how long that may take, and what is printed past it.
 
 _DEADLINE = click.option(
     "--deadline",
@@ -255,7 +298,7 @@ def deadline_given(command: Callable[..., _Result]) -> Callable[..., _Result]:
 
     @wraps(command)
     def counted(*, deadline: float, **others: object) -> _Result:
-        from linesmith.analyzer.base.deadline import Deadline
+        from linesmith.analyzer.base.errors import Deadline
 
         try:
             return command(deadline=Deadline(deadline), **others)

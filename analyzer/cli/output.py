@@ -19,12 +19,17 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from linesmith.analyzer.base import files
 from linesmith.analyzer.base.errors import OutputError
 from linesmith.analyzer.base.text import visible
+
+if TYPE_CHECKING:
+    from linesmith.analyzer.model import LineMap
+    from linesmith.analyzer.report.map_text import MapRow
 
 # A patch is often kept in the tree it is for; anything else there is source.
 _REPLACED_IN_A_TREE = frozenset((".patch", ".diff"))
@@ -214,11 +219,7 @@ def loudness_options() -> tuple[click.Option, ...]:
         help="Print the commands that run, and the time taken.",
     )
     quiet_ = click.Option(
-        ["-q", "--quiet"],
-        is_flag=True,
-        expose_value=False,
-        callback=quieter,
-        help="Print only the result and errors.",
+        ["-q", "--quiet"], is_flag=True, expose_value=False, callback=quieter, help="Print only the result and errors."
     )
     return verbose, quiet_
 
@@ -258,7 +259,7 @@ class _Clock:
 # Who waits.
 
 CLEAR_LINE = "\r\x1b[K"
-_NUMBER = re.compile(r"\d+")
+_NUMBER, _DONE = re.compile(r"\d+"), re.compile(r"\b(\d+) of (\d+)\b")
 # Seconds for which nobody wonders what a command does.
 _PATIENCE = 30.0
 # Seconds after which what is left can be estimated.
@@ -280,16 +281,18 @@ class StepReporter:
     def __init__(self, patience: float = _PATIENCE) -> None:
         self._patience = patience
         self._begun = time.monotonic()
-        self._told: set[str] = set()
+        self._told: dict[str, float] = {}
 
     def __call__(self, step: str) -> None:
-        """Say ``step``; the same with other numbers in it tells how far it is, which no log needs."""
+        """Say ``step``; the same with other numbers in it shows how far it is, which no log needs."""
+        kind, now = _NUMBER.sub("", step), time.monotonic()
         if sys.stderr.isatty():
-            tell_who_waits(step)
-            return
-        kind = _NUMBER.sub("", step)
-        if kind not in self._told and time.monotonic() - self._begun >= self._patience:
-            self._told.add(kind)
+            begun = self._told.setdefault(kind, now)
+            known = _DONE.search(step) if now - begun > _LEAST_KNOWN else None
+            done, total = map(int, known.groups()) if known else (0, 0)
+            tell_who_waits(f"{step}, {(now - begun) * (total - done) / done:.0f} s left" if done else step)
+        elif kind not in self._told and now - self._begun >= self._patience:
+            self._told[kind] = now
             remark(step)
 
 
@@ -335,3 +338,35 @@ class _PercentLine:
             taken = time.monotonic() - self.begun
             left = f", {taken * (total - done) / done:.0f} s left" if done and taken > _LEAST_KNOWN else ""
             click.echo(f"{CLEAR_LINE}{self.doing}: {percent} %{left}", err=True, nl=False)
+
+
+# Maps of cache lines on the terminal.
+
+# Ground and letter of each level of heat, of the 256 colours; the ground says it on dark and light terminals alike.
+_HEAT = ((0, 7), (230, 16), (222, 16), (215, 16), (203, 16), (124, 231))
+
+
+def drawn_text(groups: Sequence[Sequence[LineMap]], destination: Path | None) -> bytes:
+    """The maps as letters and colours, as wide as the terminal or file they go to."""
+    from linesmith.analyzer.report.map_text import BLOCKS, PLAIN, group_rows, table
+
+    shown = screen(destination)
+    texts = []
+    for group in groups:
+        rows = group_rows(group, shown.columns, BLOCKS if shown.blocks else PLAIN)
+        members = visible(table(group[0], shown.columns))
+        texts.append(painted(rows, shown.colour) + (f"\n{members}" if members else ""))
+    return "\n".join(texts).encode("utf-8", "backslashreplace")
+
+
+def painted(rows: Iterable[MapRow], colour: bool) -> str:
+    """The rows as text; whatever names hold, only the colours are escape sequences."""
+
+    def cells(text: str, level: int) -> str:
+        if not level or not text:
+            return text
+        ground, letter = _HEAT[level]
+        return f"\x1b[38;5;{letter};48;5;{ground}m{text}\x1b[0m"
+
+    lines = ("".join(cells(visible(piece.text), piece.level if colour else 0) for piece in row) for row in rows)
+    return "".join(f"{line.rstrip()}\n" for line in lines)

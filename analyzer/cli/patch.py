@@ -21,7 +21,7 @@ from linesmith.analyzer.cli.premises import CandidateChoice, ScanOptions, number
 from linesmith.analyzer.cli.series_output import tell
 
 if TYPE_CHECKING:
-    from linesmith.analyzer.base.deadline import Deadline
+    from linesmith.analyzer.base.errors import Deadline
     from linesmith.analyzer.cli.options import Checking
     from linesmith.analyzer.cli.series_output import Mailing
     from linesmith.analyzer.layouts.collection import Layouts
@@ -44,9 +44,7 @@ _ALL_SMALL = (
 @click.command()
 @options.elf
 @options.profile
-@options.tree
-@options.build
-@options.cflags
+@series_output.tree_given
 @options.deadline_given
 @options.type_
 @click.option("--candidate", metavar="NAME", type=CandidateChoice(), help="Name from `suggest`. Default: recommended.")
@@ -66,9 +64,7 @@ _ALL_SMALL = (
 def command(
     elf: Path,
     profile: Path,
-    tree: Path,
-    build: Path | None,
-    cflags: str,
+    tree: Tree,
     deadline: Deadline,
     type_: str | None,
     candidate: int | str | None,
@@ -90,16 +86,15 @@ def command(
     from linesmith.analyzer.cli.analysis import analyse, trace_to_replay
     from linesmith.analyzer.cli.group import interruptible
     from linesmith.analyzer.cli.suggest import tell_choice, worthwhile
-    from linesmith.patches.source.tree import Tree
 
-    sources = Tree(tree, build, cflags)
     request = PatchRequest(mailing, checking, comment, scan, format_, basis.machine.cpus, deadline)
     # What would be in the way at the end only: no place to write to, or a commit that is not there.
     if format_ == "json" and mailing.output is not None and mailing.output.is_folder:
         raise click.UsageError("--format json writes one file; name a file with -o, not a directory")
     mailing.check()
-    _check_tree(elf, sources)
+    _check_tree(elf, tree)
     with interruptible():
+        premises.refuse_other_tree(elf, ScanOptions(tree.root, tree.build, deadline))
         found = analyse(elf, profile, evidence, type_, trace=trace)
         trace = trace_to_replay(found, profile, trace)
         # Numbers and what is recommended are those of `suggest`, which leaves out small records; a name holds for all.
@@ -107,14 +102,14 @@ def command(
         basis = basis.on_machine_of(found.profile)
         request = replace(request, cpus=basis.machine.cpus)
         with deadline.running():
-            scans = survey(found, sources, request, dry_run=dry_run)
-        known = basis.premises_of(found, scans, ScanOptions(tree, build, deadline))
+            scans = survey(found, tree, request, dry_run=dry_run)
+        known = basis.premises_of(found, scans, ScanOptions(tree.root, tree.build, deadline))
         choice = choose(found, known, trace, candidate)
         if choice.facts:
             tell_choice(choice.candidate)
         if dry_run:
-            show_draft(choice, sources, request)
-        elif deliver(choice, sources, request, scans, found.reading.layouts):
+            show_draft(choice, tree, request)
+        elif deliver(choice, tree, request, scans, found.reading.layouts):
             click.get_current_context().exit(1)
 
 
@@ -164,7 +159,7 @@ def choose(found: Explanation, premises: Premises, trace: Path | None, choice: i
     """
     from linesmith.analyzer.attribution.placement import is_of_another_build
     from linesmith.analyzer.cli.suggest import free_candidates, offered
-    from linesmith.analyzer.sharing.accounts import recorded_from
+    from linesmith.analyzer.sharing.findings import recorded_from
     from linesmith.analyzer.sharing.parts import own_members
     from linesmith.patches.message.trouble import ProfileOrigin
     from linesmith.tuner.propose.candidates import reasons

@@ -8,21 +8,23 @@ propose also take a candidate by number or by name.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.base.errors import CandidateUnknown, ScanFailed, ToolMissing
+from linesmith.analyzer.base.errors import CandidateUnknown, ScanFailed, ToolMissing, TreeError
 from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.options import DIRECTORY, EXISTING_FILE
 from linesmith.analyzer.cli.output import StepReporter, remark, shown
 from linesmith.analyzer.cli.settings import is_default, is_given
 
 if TYPE_CHECKING:
-    from linesmith.analyzer.base.deadline import Deadline
+    from linesmith.analyzer.base.errors import Deadline
     from linesmith.analyzer.cli.options import MachineOptions
     from linesmith.analyzer.layouts.dwarf import Reading
     from linesmith.analyzer.model import Candidate, Layout, Profile, SourceScan
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
 # Records that are scanned for at once, and candidates that a message lists.
 _MOST_RECORDS = 30
+# Files that are looked for in a tree, one of which has to be there; headers of the system need not.
+_MOST_DECLARED, _OF_THE_SYSTEM = 500, ("/usr/include/", "/usr/lib/", "<")
 MOST_LISTED = 5
 # No list has more candidates than these digits count.
 _MOST_DIGITS = 9
@@ -78,7 +82,8 @@ def scan(tree: Path, build: Path | None, records: Sequence[str]) -> tuple[Source
     failed = dict(pair for one in found for pair in one.failed)
     if failed:
         unit, complaint = next(iter(failed.items()))
-        remark(f"{len(failed)} of the scanned units were not parsed without errors; the first is {unit}: {complaint}")
+        more = f", and {len(failed) - 1} more" if len(failed) > 1 else ""
+        remark(f"code there that relies on the order of members may have been missed: {unit} ({complaint}){more}")
     return found
 
 
@@ -117,13 +122,39 @@ def scan_findings(sources: ScanOptions, found: Explanation) -> tuple[SourceScan,
         return scan_if_possible(sources.tree, sources.build, found)
 
 
-def check_tree(sources: ScanOptions) -> None:
-    """Raise ``ScanFailed`` where nothing says how the tree that was named is compiled, before any work is done."""
+def check_tree(elf: Path, sources: ScanOptions) -> None:
+    """Raise ``ScanFailed`` where nothing says how the tree is compiled, ``TreeError`` where the file is not of it."""
     if sources.tree is None or not is_given("tree"):
         return
     from linesmith.patches.scan.units import check_compiled
 
     check_compiled(sources.tree, sources.build)
+    refuse_other_tree(elf, sources)
+
+
+def refuse_other_tree(elf: Path, sources: ScanOptions) -> None:
+    """Raise ``TreeError`` where no file that declares a record of the ELF file is in its tree or its build.
+
+    Trees move, so the first parts of a path do not count.
+    """
+    from linesmith.analyzer.layouts.dwarf import read_layouts
+
+    with shown(f"reading {elf.name}") as progress:
+        layouts = read_layouts(elf, progress).layouts
+    named = (one.file for one in layouts if one.file and not one.file.startswith(_OF_THE_SYSTEM))
+    files = list(dict.fromkeys(islice(named, _MOST_DECLARED)))
+    roots = [root.resolve() for root in (sources.tree, sources.build) if root is not None]
+    if files and not any(_has(root, Path(os.path.normpath(file))) for root in roots for file in files):
+        which = f"none of the {len(files)} files that declare its records, such as" if len(files) > 1 else "no"
+        what = f"{elf} was not built from {sources.tree}, which has {which} {files[0]}"
+        raise TreeError(f"{what}; give --tree the sources of the ELF file")
+
+
+def _has(root: Path, file: Path) -> bool:
+    """Whether a tree has the file at the end of its path."""
+    parts = file.parts[file.is_absolute() :]
+    ends = (parts[at:] for at in range(len(parts)) if ".." not in parts[at:])
+    return any(os.path.isfile(root.joinpath(*end)) for end in ends)  # noqa: PTH113 - a name may be too long for a file
 
 
 def _names(layouts: Iterable[Layout]) -> tuple[str, ...]:
@@ -160,7 +191,7 @@ class PremiseOptions:
 
     def on_machine_of(self, profile: Profile) -> PremiseOptions:
         """The same with the CPUs of the profiled machine, where the user gave none."""
-        from linesmith.analyzer.sharing.accounts import machine_cpus
+        from linesmith.analyzer.sharing.findings import machine_cpus
 
         if self.cpus_said:
             return self

@@ -201,7 +201,8 @@ def command(command_: tuple[str, ...], output: Path, machine: str, dry_run: bool
     \b
         linesmith record --kernel vmlinuz --vmlinux vmlinux -o profile -- sh -c 'ls | wc'
 
-    Then run `linesmith hot ELF profile`, where ELF is the program or the vmlinux.
+    Then run `linesmith hot ELF profile`, where ELF is the program or the vmlinux. The exit status is that of CMD (128
+    and the signal that killed it); the profile is written where the recording can be read, else the status is 2.
     """  # noqa: D301 - click's mark for lines to leave alone
     from linesmith.tuner.replay.replayer import place_of_trace
 
@@ -212,8 +213,12 @@ def command(command_: tuple[str, ...], output: Path, machine: str, dry_run: bool
     if dry_run:
         click.echo(visible("\n".join(recorder.commands(ordered))))
         return
-    profile = record(recorder, ordered, output)
+    profile, status = record(recorder, ordered, output)
     say(summary(profile, output, ordered) if profile else f"profile: {output}")
+    if status:
+        how = f"ended with status {status}" if status > 0 else f"was killed by signal {-status}; the profile ends there"
+        remark(f"{command_[0]} {how}")
+        click.get_current_context().exit(status if status > 0 else 128 - status)
 
 
 def order(command: tuple[str, ...], output: Path, machine: str, given: Mapping[str, Any]) -> Order:
@@ -269,9 +274,12 @@ def choose(machine: str, order: Order) -> Recorder:
     raise NotRecorded(f"no recorder works on this machine: {'; '.join(reasons)}")
 
 
-def record(recorder: Recorder, order: Order, output: Path) -> Profile | None:
-    """Carry out the order and write what comes back to ``output``; ``None`` for the text of another tool's report."""
-    from linesmith.plugins.profiles.recorded import encode_for
+def record(recorder: Recorder, order: Order, output: Path) -> tuple[Profile | None, int]:
+    """Carry out the order and write what comes back to ``output``; no profile for the text of another tool's report.
+
+    The number is the command's status, negative for the signal that killed it.
+    """
+    from linesmith.plugins.profiles.formats import encode_for
     from linesmith.plugins.recording.text import refuse_unnamed_objects, with_objects
     from linesmith.plugins.registry import snapshot_source
     from linesmith.tuner.replay.replayer import with_trace
@@ -291,7 +299,7 @@ def record(recorder: Recorder, order: Order, output: Path) -> Profile | None:
             with trace.open("rb") as file:  # it may be larger than memory
                 deliver_parts(iter(partial(file.read, _PART_BYTES), b""), order.trace, ("trace",))
     deliver(encode_for(profile, output) if profile else recorded.report.encode("utf-8", "surrogateescape"), output)
-    return profile
+    return profile, recorded.status
 
 
 def summary(profile: Profile, output: Path, order: Order) -> str:

@@ -82,11 +82,7 @@ _profile_given = options.gathered(
 @options.output
 @_profile_given
 def command(
-    inputs: tuple[Path, ...],
-    html: Path | None,
-    format_: str,
-    output: Path | None,
-    of_profile: ProfileOptions,
+    inputs: tuple[Path, ...], html: Path | None, format_: str, output: Path | None, of_profile: ProfileOptions
 ) -> None:
     """Show the results of a run of tune or bench so far, or write a profile as an HTML page.
 
@@ -210,7 +206,7 @@ def _of_variant(run: Path, result: Result, variant: str) -> RunFiles:
 
 def _reading(run: Path, variant: str) -> Reading | None:
     """The layouts of the first product of a variant's build that has any."""
-    from linesmith.tuner.run.journal_tables import read_build
+    from linesmith.tuner.run.journal import read_build
 
     built = read_build(run, variant)
     for _, product in sorted(built.products, key=lambda one: one[0] != "vmlinux") if built else ():
@@ -308,7 +304,7 @@ def _seen(variant: ChangedVariant, layout: Layout) -> Explanation | None:
 
 
 def _line_change(variant: ChangedVariant, seen: Explanation, old: Layout, new: Layout) -> _BuiltChange | None:
-    """The change as it was built; nothing where no members meet that could be parted, or others are there now."""
+    """The change as it was built; nothing where no members meet that could be separated, or others are there now."""
     from linesmith.analyzer.attribution.identify import with_found_caches
     from linesmith.analyzer.sharing.analysis import quiet_lines
     from linesmith.tuner.constraints.freedom import Premises
@@ -329,7 +325,7 @@ def _line_change(variant: ChangedVariant, seen: Explanation, old: Layout, new: L
 
 
 def _emphasis(patch: str, new: Layout, seen: Explanation | None, line_change: _BuiltChange | None) -> Emphasis:
-    """What was moved is marked; who is hot is told in the text with it."""
+    """What was moved is marked; who is hot is reported in the text with it."""
     from linesmith.analyzer.report.candidate import MOST_HOT, concerned_names, member_heat
     from linesmith.analyzer.report.html.page import Emphasis
 
@@ -348,7 +344,7 @@ def _memory(reading: Reading, layout: Layout) -> tuple[MemoryUse, ...]:
     """What objects cost in the slabs of the kernel; nothing of a program."""
     from linesmith.analyzer.layouts.containment import containment_of
     from linesmith.analyzer.slab.starts import slab_places
-    from linesmith.tuner.cost.phases import memory_use
+    from linesmith.tuner.propose.phases import memory_use
 
     kernel = _kernel(reading)
     if kernel is None:

@@ -151,7 +151,7 @@ def show(preview: Preview, output: Path | None) -> None:
 def variants_of(patches: Sequence[Path]) -> tuple[Variant, ...]:
     """A variant for each patch, called after its file; raises ``PlanError`` where two have one name."""
     from linesmith.analyzer.model import Variant
-    from linesmith.tuner.run.journal_tables import BASELINE
+    from linesmith.tuner.run.journal import BASELINE
 
     variants = tuple(Variant(path.stem, (path.read_bytes().decode("utf-8", "surrogateescape"),)) for path in patches)
     names = [variant.name for variant in variants]

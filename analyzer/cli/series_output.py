@@ -7,10 +7,11 @@ patch, and have the further options of a ``TreewideRequest`` for that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -22,9 +23,12 @@ from linesmith.analyzer.cli.output import StepReporter, check_destinations, deli
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from linesmith.analyzer.base.deadline import Deadline
+    from linesmith.analyzer.base.errors import Deadline
     from linesmith.analyzer.cli.options import Checking
-    from linesmith.analyzer.model import ConfigurationCheck, PatchSeries, Refusal
+    from linesmith.analyzer.model import ConfigurationCheck, PatchSeries
+    from linesmith.analyzer.report.prose import Json
+    from linesmith.patches.encapsulation.encapsulate import Encapsulated
+    from linesmith.patches.inline.inline import Inlined
     from linesmith.patches.matrix.choice import CheckedChange, MatrixRequest
     from linesmith.patches.series.mails import PatchFile
     from linesmith.patches.source.tree import Tree
@@ -32,7 +36,7 @@ if TYPE_CHECKING:
 
 # The parameters of a change of a whole tree that name results.
 _RESULTS = ("rules", "output")
-# Objects that only include what is changed, compiled beside those that are edited themselves.
+# Objects that only include what is changed, compiled next to those that are edited themselves.
 _MORE_USERS = 4
 
 
@@ -116,6 +120,13 @@ def write_files(files: Sequence[PatchFile], folder: Path) -> None:
         click.echo(visible(str(folder / file.name)))
 
 
+def _tree(tree: Path, build: Path | None, cflags: str) -> Tree:
+    from linesmith.patches.source.tree import Tree
+
+    return Tree(tree, build, cflags)
+
+
+tree_given = options.gathered("tree", _tree, options.tree, options.build, options.cflags)
 series_given = options.gathered(
     "mailing",
     Mailing,
@@ -129,6 +140,10 @@ series_given = options.gathered(
 
 
 # A change of a whole tree.
+
+
+# What became of a request: the ``rules`` of a semantic patch, the ``series``, and what is ``standing`` in its way.
+_Made = TypeVar("_Made", "Encapsulated", "Inlined")
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,43 +206,41 @@ class TreewideRequest:
             raise self.deadline.error()
         return tuple(sorted({file for one in late for file in one.unjudged}))
 
-    def finish(
+    def carry_out(
         self,
-        rules: str,
-        series: PatchSeries,
-        as_json: Callable[[list[tuple[str, bytes]]], bytes],
-        plan: Callable[[str], bytes],
-        obstacles: Sequence[Refusal],
-        late: Sequence[str],
+        make: Callable[[Path, StepReporter], _Made],
+        change_of: Callable[[_Made], CheckedChange],
+        confirmed: Callable[[_Made, Sequence[ConfigurationCheck]], _Made],
+        shown: Callable[[_Made], tuple[Json, Iterable[str]]],
     ) -> int:
-        """Write the semantic patch and the patches, or in place of these the ``plan`` in the form that is asked for.
+        """Make the change, have it compiled, and write the semantic patch and the patches, or a plan instead.
 
-        The exit status is 1 where ``obstacles`` leave no patch, or files are ``late``, not judged in time.
+        The exit status is 1 where obstacles leave no patch, or files were not judged in time. Raises ``OutputError``.
         """
-        if self.rules is not None:
-            deliver(rules.encode(), self.rules, _RESULTS)
-        if self.dry_run or obstacles:
-            self.deliver_plan(plan(self.format_))
-        else:
-            self.deliver(series, as_json)
-        if obstacles:
-            remark(f"no patch is written: {obstacles[0]}")
-        return int(bool(obstacles) or bool(late))
-
-    def deliver_plan(self, plan: bytes) -> None:
-        """Write what would be done, in place of patches; raises ``OutputError``."""
-        deliver(visible(plan.decode("utf-8", "surrogateescape")).encode(), self.mailing.file)
-
-    def deliver(self, series: PatchSeries, as_json: Callable[[list[tuple[str, bytes]]], bytes]) -> None:
-        """Write the patches; as JSON that ``as_json`` makes of their names and texts. Raises ``OutputError``."""
+        from linesmith.analyzer.report.changes import treewide
         from linesmith.patches.series.mails import patch_files
 
-        if self.format_ != "json":
-            self.mailing.deliver(series, self.tree.root, self.deadline)
-            return
+        configurations = self.configurations()
         with self.deadline.running():
-            files = patch_files(series, self.tree.root)
-        self.deliver_plan(as_json([(file.name, file.content) for file in files]))
+            made = make(self.tree.root, StepReporter())
+        late: tuple[str, ...] = ()
+        if not (made.standing or self.dry_run):
+            checks = self.checks(change_of(made), configurations)
+            late = self.left_out(checks)
+            made = confirmed(made, checks)
+        if self.rules is not None:
+            deliver(made.rules.encode(), self.rules, _RESULTS)
+        planned = bool(self.dry_run or made.standing)
+        if self.format_ != "json" and not planned:
+            self.mailing.deliver(made.series, self.tree.root, self.deadline)
+        else:
+            with nullcontext() if planned else self.deadline.running():
+                files = () if planned else patch_files(made.series, self.tree.root)
+            text = treewide(shown(made), made.rules, self.format_, files, () if planned else late)
+            deliver(visible(text.decode("utf-8", "surrogateescape")).encode(), self.mailing.file)
+        if made.standing:
+            remark(f"no patch is written: {made.standing[0]}")
+        return int(bool(made.standing or late))
 
 
 def of_record(form: str, example: str, *tags: str) -> Callable[..., tuple[str, str]]:
@@ -245,28 +258,10 @@ def of_record(form: str, example: str, *tags: str) -> Callable[..., tuple[str, s
     return split
 
 
-def _treewide_request(
-    tree: Path,
-    build: Path | None,
-    cflags: str,
-    deadline: Deadline,
-    checking: Checking,
-    rules: Path | None,
-    format_: str,
-    mailing: Mailing,
-    dry_run: bool,
-) -> TreewideRequest:
-    from linesmith.patches.source.tree import Tree
-
-    return TreewideRequest(Tree(tree, build, cflags), deadline, checking, rules, format_, mailing, dry_run)
-
-
 treewide_given = options.gathered(
     "request",
-    _treewide_request,
-    options.tree,
-    options.build,
-    options.cflags,
+    TreewideRequest,
+    tree_given,
     options.deadline_given,
     options.matrix_given,
     click.option("--rules", metavar="FILE", type=click.Path(path_type=Path), help="Write the semantic patch to FILE."),

@@ -54,7 +54,7 @@ class Setting(NamedTuple):
 
 
 _CHANGING = ("patch", "encapsulate", "inline")
-# `layout` is not among these: whether it scans sources, for a minute or more, is said where it is called.
+# `layout` is not among these: whether it scans sources, for a minute or more, is stated where it is called.
 _OF_A_TREE = (*_CHANGING, "suggest", "report", "lint", "intent", "diff", "doctor")
 _SLABS = ("slab", "suggest", "patch", "lint", "intent", "report")
 _RUNS = ("bench", "tune")
@@ -200,7 +200,7 @@ def _checked(text: TomlText, tables: Mapping[str, object], names_of: Callable[[s
     return values
 
 
-# What reaches every command beside its command line: variables and files, as the manual and the settings tell them.
+# What reaches every command besides its command line: variables and files, as the manual and the settings tell them.
 
 
 class SettingsContext(click.Context):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from linesmith.analyzer.cli import maps, options, premises
+from linesmith.analyzer.cli import options, premises
 from linesmith.analyzer.cli.output import remark, shown, text_columns
 from linesmith.analyzer.cli.premises import CandidateChoice, number_of, scan_findings
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Choose the copy by CPU number or by NUMA node.",
 )
-@maps.format_
+@options.map_format
 @options.output
 def command(
     elf: Path,
@@ -76,7 +76,7 @@ def command(
     from linesmith.analyzer.report import suggest
 
     basis.check()
-    premises.check_tree(sources)
+    premises.check_tree(elf, sources)
     found = analyse(elf, profile, evidence, type_, trace=trace)
     trace = trace_to_replay(found, profile, trace)
     split = sharded(found, type_, trace, shard, ways, by) if shard else None
@@ -86,13 +86,13 @@ def command(
     answers = replace(answers, given=options.words_to_go_on(elf, profile))
     there = [one.candidate for one in answers.numbered()]
     number = number_of(candidate, there, lambda: free_candidates(looked_at, known, trace))
-    form = maps.chosen_format(format_, output)
-    if form in maps.DRAWN:
+    form = options.chosen_format(format_, output)
+    if form in options.DRAWN:
         from linesmith.analyzer.report.map_words import suggested_maps
 
         drawn = suggested_maps(answers, found.profile, number)
         if drawn:
-            maps.write_maps(drawn, form, output)
+            options.write_maps(drawn, form, output)
             return
         text, output = "No change of a layout is recommended, so there is none to draw.\n", None
     elif form == "json":
@@ -178,7 +178,7 @@ def suggested(
     """What can be done about each line, by moving members and otherwise; raises what a replay raises."""
     from linesmith.analyzer.attribution.placement import is_of_another_build
     from linesmith.analyzer.report.candidate import Suggested
-    from linesmith.analyzer.sharing.accounts import recorded_from
+    from linesmith.analyzer.sharing.findings import recorded_from
     from linesmith.analyzer.sharing.records import quiet
 
     return Suggested(

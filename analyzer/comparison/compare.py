@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from math import copysign, exp, hypot, inf, log, sqrt
 from statistics import median
 
+from linesmith.analyzer.base.text import cxx_name, plain_name
 from linesmith.analyzer.comparison.sums import NAMELESS, Meeting, ObjectSum, Place, ProfileSums, is_vague, sums
 from linesmith.analyzer.model import (
     Bounds,
@@ -22,6 +23,7 @@ from linesmith.analyzer.model import (
     Exposure,
     Fate,
     Finding,
+    LineMember,
     MemberChange,
     ObjectChange,
     Profile,
@@ -67,6 +69,7 @@ def compare(old: ProfileFindings, new: ProfileFindings, operations: tuple[float,
     """What changed from the ``old`` profile to the ``new`` one; ``operations`` are how many each run did."""
     exact = bool(old.profile.recording and new.profile.recording)
     looked = exposure(old.profile, new.profile, operations)
+    new = replace(new, findings=_called_alike(old.findings, new.findings))
     sides = sums(old.findings), sums(new.findings)
     looked = replace(looked, scatter=_scatter(sides, looked, exact))
     unplaced = sides[0].unplaced(sides[1]), sides[1].unplaced(sides[0])
@@ -86,6 +89,24 @@ def compare(old: ProfileFindings, new: ProfileFindings, operations: tuple[float,
         () if exact or not doubtful else tuple(sorted(judge.functions(), key=_largest)),
         tuple(cautions((old, new), looked, sides)),
     )
+
+
+def _called_alike(old: Sequence[Finding], new: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The ``new`` findings with functions called as in the ``old``, where one of both texts has bare names of C++."""
+    sides: list[dict[str, set[str]]] = [{}, {}]
+    for findings, plain in zip((old, new), sides, strict=True):
+        for name in {it.name for one in findings for member in one.members for it in member.functions}:
+            plain.setdefault(plain_name(cxx_name(name)), set()).add(name)
+    called = {}
+    for name, (ours, theirs) in ((name, (sides[0][name], sides[1][name])) for name in sides[0] if name in sides[1]):
+        if len(ours) == len(theirs) == 1 and ours != theirs and name in ours | theirs:
+            called[next(iter(theirs))] = next(iter(ours))
+
+    def alike(member: LineMember) -> LineMember:
+        functions = (replace(one, name=called.get(one.name, one.name)) for one in member.functions)
+        return replace(member, functions=tuple(functions))
+
+    return tuple(replace(one, members=tuple(map(alike, one.members))) if called else one for one in new)
 
 
 def _largest(one: ObjectChange | MemberChange) -> tuple[int, str]:

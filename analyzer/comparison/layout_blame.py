@@ -227,8 +227,7 @@ class _Builds:
 
     def variables(self, type_: str) -> set[str]:
         """The symbols that objects of a type are, in either build; of a plain variable its own."""
-        found = self.old.sums.of(type_).variables | self.new.sums.of(type_).variables
-        return found or {type_.replace("[]", "")}
+        return self.old.sums.of(type_).variables | self.new.sums.of(type_).variables or {type_.replace("[]", "")}
 
     def address(self, build: ProfiledBuild, place: Place) -> int | None:
         """Where a member of a variable lies; ``None`` where it is no variable, or one of several."""

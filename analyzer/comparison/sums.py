@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, Bounds, Finding, LineMember, LineObject, ObjectKind, Outcome
-from linesmith.analyzer.sharing.accounts import type_of
+from linesmith.analyzer.sharing.findings import type_of
 from linesmith.analyzer.sharing.parts import OF_LINE
 
 # The function where the profile has no name for it.
@@ -87,7 +87,7 @@ class ProfileSums:
     unknown: Counter[str]
 
     def unplaced(self, other: ProfileSums) -> tuple[frozenset[str], Counter[str]]:
-        """Types that the other profile may know as part of a larger one, and the accesses whose object is in doubt.
+        """Types that the other profile may know as part of a larger one, and the accesses whose object is uncertain.
 
         Of a lock that is alone on its line the code may only tell that it is a lock. The accesses are by function.
         """

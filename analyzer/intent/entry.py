@@ -3,16 +3,24 @@
 
 Members that a change keeps apart become isolations; ``usage`` says which members a profile saw, and whether they are
 read or written there; the budget leaves some room to grow.
+
+It is written as ``linesmith.toml`` has it: what is read back is equal. Types are added behind the end of such a file;
+every other character stays as it is. The file of a user is replaced as a whole or not at all.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
+from pathlib import Path
 
-from linesmith.analyzer.intent.file import one_line
+from linesmith.analyzer.base import files
+from linesmith.analyzer.base.errors import IntentError, OutputError
+from linesmith.analyzer.base.files import read_regular
+from linesmith.analyzer.base.text import is_unseen
+from linesmith.analyzer.intent.reading import MOST_BYTES, intent_in
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.gaps import meeting_phases
 from linesmith.analyzer.layouts.leaves import named
@@ -47,6 +55,10 @@ WORD = 8
 _MOST_PAIRS = 3
 # Of the contention on the record's lines; less is no reason for its layout.
 _LEAST_SHARE = 0.01
+_WIDTH = 100
+_INDENT = "    "
+_LAST_OF_FOUR_DIGITS = 0xFFFF
+Value = str | int | float | Sequence[str] | None
 
 
 def separated_by(candidate: Candidate, pairs: Iterable[ConflictPair], line_bytes: int) -> tuple[Residual, ...]:
@@ -80,7 +92,7 @@ def separated_between(
 
 
 def isolations(parted: Iterable[Residual]) -> tuple[Isolation, ...]:
-    """What is to stay so: one isolation for each written member and share; of a pair parted twice, the weakest."""
+    """What is to stay so: one isolation for each written member and share; of a pair separated twice, the weakest."""
     weakest: dict[tuple[str, str, int], float] = {}
     for one in parted:
         key = one.first, one.second, one.line_bytes
@@ -159,7 +171,7 @@ def _outermost_path(path: str, layout: Layout, layouts: Layouts) -> str:
 class Grounds:
     """What an intent rests on: ``lines`` whose first objects are of the record, and which pairs a change ``separated``.
 
-    ``profile`` and ``change`` are told in the reason: the profile's name, and in a clause what parts the members and
+    ``profile`` and ``change`` stand in the reason: the profile's name, and in a clause what separates members and
     what was measured of it. ``kernel`` is ``None`` for a program. ``nominal`` tells that the profile has shares only.
     """
 
@@ -250,3 +262,113 @@ def _heaviest(grounds: Grounds) -> list[ConflictPair]:
             weights[key] = weights.get(key, 0) + pair.weight
     ranked = sorted(weights.items(), key=lambda item: -item[1])[:_MOST_PAIRS]
     return [ConflictPair(*names, weight) for names, weight in ranked]
+
+
+def written(intent: TypeIntent) -> str:
+    """The ``[[type]]`` of an intent with the tables in it, an empty line between them."""
+    values: dict[str, Value] = {
+        "name": intent.record,
+        "reason": intent.reason,
+        "link": intent.link,
+        "configuration": intent.configuration,
+        "hot": intent.hot,
+        "read-mostly": intent.read_mostly,
+        "write-hot": intent.write_hot,
+    }
+    tables = [_table("[[type]]", values)]
+    budget = intent.budget
+    if budget != SizeBudget():
+        values = {"bytes": budget.bytes, "lines": budget.lines, "objects-per-slab": budget.objects_per_slab}
+        tables.append(_table("[type.budget]", values))
+    for group in intent.groups:
+        values = {"name": group.name, "members": group.members, "lines": group.lines, "bytes": group.bytes}
+        tables.append(_table("[[type.group]]", values))
+    for one in intent.isolations:
+        line = None if one.bytes == CACHE_LINE_BYTES else one.bytes
+        values = {"members": one.members, "from": one.apart_from, "bytes": line, "phases": one.phases or None}
+        tables.append(_table("[[type.isolate]]", values))
+    return "\n".join(tables)
+
+
+def one_line(text: str) -> str:
+    """``text`` as a reason may hold it: what cannot be shown is a question mark."""
+    return "".join(sign if sign.isprintable() else "?" for sign in " ".join(text.split()))
+
+
+def _table(header: str, values: Mapping[str, Value]) -> str:
+    """A header with the keys that have a value."""
+    said = (f"{key} = {_spelt(key, value)}" for key, value in values.items() if value not in (None, "", ()))
+    return "".join(f"{line}\n" for line in (header, *said))
+
+
+def _spelt(key: str, value: Value) -> str:
+    """The value as it stands behind ``key``; a list on one line if it fits, else on as many as it takes."""
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, int | float):
+        return repr(value)
+    items = [_quoted(one) for one in value or ()]
+    whole = f"[{', '.join(items)}]"
+    if len(key) + len(whole) + 3 <= _WIDTH:
+        return whole
+    lines = [_INDENT]
+    for item in items:
+        if len(lines[-1]) + len(item) > _WIDTH and lines[-1] != _INDENT:
+            lines[-1] = lines[-1].rstrip()
+            lines.append(_INDENT)
+        lines[-1] += f"{item}, "
+    return "\n".join(("[", *lines[:-1], lines[-1].rstrip(), "]"))
+
+
+def _quoted(text: str) -> str:
+    """A basic string of TOML, which has no pairs as JSON has; names of a build may hold any character."""
+    signs = []
+    for sign in text.replace("\\", "\\\\").replace('"', '\\"'):
+        number = ord(sign)
+        escaped = f"\\u{number:04x}" if number <= _LAST_OF_FOUR_DIGITS else f"\\U{number:08x}"
+        signs.append(escaped if is_unseen(sign) else sign)
+    return f'"{"".join(signs)}"'
+
+
+def add_to(path: Path, wanted: TypeIntent) -> None:
+    """Add the type to the file at ``path``, or make it; what it has stays to the byte, and its mode.
+
+    Raises ``IntentError`` where it is no intent file or has an entry for the type, ``OutputError``.
+    """
+    known = read_regular(path, MOST_BYTES) if path.exists() or path.is_symlink() else b""
+    try:
+        text = known.decode()
+    except UnicodeDecodeError:
+        raise IntentError(f"{path} is not valid UTF-8; save it as UTF-8, or name another file") from None
+    added = _added(text, wanted, str(path))
+    try:
+        files.replace_file(path, added.encode())
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror}; name another file") from None
+
+
+def _added(text: str, wanted: TypeIntent, shown: str) -> str:
+    """``text``, that of the file called ``shown``, with the type behind it.
+
+    Raises ``IntentError`` where the text is no intent file, or already says what is wanted of the type in the same
+    configuration.
+    """
+    known = intent_in(text, shown)
+    for one in known.of(wanted.record):
+        if set(one.configuration) == set(wanted.configuration):
+            raise IntentError(
+                f"{shown}:{one.place.rpartition(':')[2]}: {wanted.record} has an entry, which is not changed; write the"
+                " new one to another file with -o, and merge by hand"
+            )
+    ending = "" if not text or text.endswith("\n") else "\n"
+    parting = "\n" if text.strip() else ""
+    result = f"{text}{ending}{parting}{written(wanted)}"
+    # What a file says in inline tables cannot be gone on with behind its end.
+    refusal, remedy = f"{shown}: cannot append to it", "write each type as a table `[[type]]` there"
+    try:
+        count = len(intent_in(result, shown).types)
+    except IntentError as error:
+        raise IntentError(f"{refusal} ({error}); {remedy}") from None
+    if count != len(known.types) + 1:
+        raise IntentError(f"{refusal}; {remedy}")
+    return result

@@ -101,7 +101,7 @@ def select(layouts: Layouts, names: tuple[str, ...]) -> tuple[Layout, ...]:
 
 
 def select_both(old: Layouts, new: Layouts, names: tuple[str, ...]) -> tuple[tuple[Layout, ...], tuple[Layout, ...]]:
-    """The layouts called so in two files; raises ``TypeNotFound`` for what neither of them has."""
+    """The layouts of that name in two files; raises ``TypeNotFound`` for what neither of them has."""
     for text in names:
         if not _called(old, text) and not _called(new, text):
             raise TypeNotFound(_not_found(new, text))

@@ -10,6 +10,7 @@ from typing import Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.leaves import flatten, leaves_at, stride
+from linesmith.analyzer.layouts.placement import PAGE_OVERLAYS
 from linesmith.analyzer.layouts.store import Outline, outlines_of
 from linesmith.analyzer.model import Layout, Leaf, Member
 
@@ -21,9 +22,6 @@ ELEMENT_STEP = 4
 # Nesting in real kernels is below 12; the bound keeps damaged input from recursing for ever.
 DEPTH = 16
 PLACES = 20_000
-# Records that the kernel lays over struct page, which describes a page frame: a slab, a folio, a page table. Source:
-# include/linux/mm_types.h and mm/slab.h, where static_asserts keep their members in step.
-PAGE_OVERLAYS = ("page", "folio", "slab", "ptdesc", "zpdesc")
 
 
 class EmbeddedPlace(NamedTuple):
@@ -67,7 +65,7 @@ class Containment:
 
     @_remembered
     def holds(self, layout_id: int, offset: int) -> bool:
-        """Whether the byte at ``offset`` lies in the layout, not beside it."""
+        """Whether the byte at ``offset`` lies in the layout, not next to it."""
         return 0 <= offset < self.layouts.by_id(layout_id).size
 
     @_remembered

@@ -8,22 +8,42 @@ has, else at the next multiple of that type's alignment. Source: System V ABI, x
 
 What is placed are atoms, runs of members that move as one: bit-fields that share storage units, and what lies between
 ``__cacheline_group_begin__X`` and ``__cacheline_group_end__X``, which was grouped on purpose and is asserted at compile
-time (include/linux/cache.h). What the source treats as one range, or keeps in one block, is told by facts. Every other
-member, an anonymous struct or union included, is an atom of its own.
+time (include/linux/cache.h). What the source treats as one range, or keeps in one block, facts say. Every other
+member, an anonymous struct or union included, is an atom of its own. Records that others know by their offsets are not
+rearranged at all: see ``unmovable``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.model import FactKind, Layout, Member, RecordKind, SourceFact
+from linesmith.analyzer.model import FactKind, Layout, Member, MemberCategory, RecordKind, SourceFact
 
 BYTE = 8
 GROUP_BEGIN = "__cacheline_group_begin__"
 GROUP_END = "__cacheline_group_end__"
 GROUP_PAD = "__cacheline_group_pad__"
+# Types of a fixed byte order: include/uapi/linux/types.h, include/uapi/linux/virtio_types.h.
+_ORDERED = frozenset(
+    [f"__{order}{bits}" for order in ("le", "be", "virtio") for bits in (16, 32, 64)] + ["__sum16", "__wsum"]
+)
+_SYSTEM = ("/usr/include/", "/usr/lib/")
+# Records that entry code or the CPU fills: the header or file that declares them.
+_BY_HARDWARE = {
+    "pt_regs": "arch/x86/include/asm/ptrace.h",
+    "inactive_task_frame": "arch/x86/include/asm/switch_to.h",
+    "fixed_percpu_data": "arch/x86/include/asm/processor.h",
+    "cpu_entry_area": "arch/x86/include/asm/cpu_entry_area.h",
+    "gdt_page": "arch/x86/include/asm/desc.h",
+}
+# Records inside records are looked at this deep.
+_DEPTH = 8
+# Records that the kernel lays over struct page, which describes a page frame: a slab, a folio, a page table. Source:
+# include/linux/mm_types.h and mm/slab.h, where static_asserts keep their members in step.
+PAGE_OVERLAYS = ("page", "folio", "slab", "ptdesc", "zpdesc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +129,7 @@ def bit_field_start(shape: MemberShape, end: int) -> int:
 def place_member(member: Member, start: int) -> Member:
     """``member`` at bit ``start``; the storage unit of a bit-field is the aligned one that holds its first bit."""
     if member.bit_size is None:
-        return replace(member, offset=start // BYTE)
+        return member if member.offset == start // BYTE else replace(member, offset=start // BYTE)
     unit = max(member.size, 1)
     return replace(member, offset=start // BYTE // unit * unit, bit_offset=start)
 
@@ -272,3 +292,58 @@ def anonymous_struct(member: Member, layouts: Layouts) -> Layout | None:
         return None
     inner = layouts.by_id(member.record)
     return inner if inner.kind is RecordKind.STRUCT and not inner.name else None
+
+
+def unmovable(layout: Layout, layouts: Layouts) -> str | None:
+    """Why the members of ``layout`` must all stay where they are, or ``None``."""
+    file = layout.file or ""
+    if is_user_abi(file):
+        return f"{file} declares it, so programs rely on its offsets"
+    if file.startswith(_SYSTEM):
+        return f"{file} declares it, which other programs share"
+    if layout.name in PAGE_OVERLAYS and layouts.variants("page") and layouts.variants("folio"):
+        others = " and ".join(name for name in ("page", "folio", "slab") if name != layout.name)
+        return f"it shares its memory with struct {others}, and assertions keep them in step"
+    if f"/{file}".endswith(f"/{_BY_HARDWARE.get(layout.name)}"):
+        return "entry code or the CPU knows its offsets"
+    if _exchanged(layout, layouts) and _ordered(layout, layouts):
+        return "its members have a fixed byte order, so it is read and written by others"
+    if shuffled(layout):
+        return "its members are not in the order of their declarations: a compiler plugin has shuffled them"
+    return None
+
+
+def is_user_abi(file: str) -> bool:
+    """Whether ``file`` lies in one of the kernel's folders of headers that user space shares."""
+    return "/uapi/" in f"/{file}"
+
+
+def shuffled(layout: Layout) -> bool:
+    """Whether members come in another order than the lines that declare them."""
+    lines = [member.line for member in layout.members if member.line is not None]
+    return any(one > other for one, other in pairwise(lines))
+
+
+def _exchanged(layout: Layout, layouts: Layouts, depth: int = 0) -> bool:
+    """Whether all that it holds is bytes and numbers of a fixed byte order."""
+    if depth == _DEPTH:
+        return False
+    for one in layout.members:
+        if one.record is not None:
+            if not _exchanged(layouts.by_id(one.record), layouts, depth + 1):
+                return False
+        elif one.category is not MemberCategory.SCALAR or (one.natural_alignment != 1 and not _is_ordered(one)):
+            return False
+    return True
+
+
+def _ordered(layout: Layout, layouts: Layouts, depth: int = 0) -> bool:
+    """Whether it holds a number of a fixed byte order."""
+    return depth < _DEPTH and any(
+        _is_ordered(one) or (one.record is not None and _ordered(layouts.by_id(one.record), layouts, depth + 1))
+        for one in layout.members
+    )
+
+
+def _is_ordered(member: Member) -> bool:
+    return member.type.removeprefix("const ").removeprefix("volatile ").strip() in _ORDERED

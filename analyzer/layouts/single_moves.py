@@ -11,11 +11,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice, pairwise
+from itertools import islice
 
-from linesmith.analyzer.layouts.alignment import record_alignment, with_inferred_alignment
 from linesmith.analyzer.layouts.collection import MOST_LEVELS, ChangedLayouts, Layouts
-from linesmith.analyzer.layouts.containment import PAGE_OVERLAYS
+from linesmith.analyzer.layouts.gaps import record_alignment, with_inferred_alignment
 from linesmith.analyzer.layouts.leaves import is_open, nameable
 from linesmith.analyzer.layouts.placement import (
     BYTE,
@@ -28,82 +27,13 @@ from linesmith.analyzer.layouts.placement import (
     refusal,
     round_up,
     shape_of,
+    unmovable,
 )
-from linesmith.analyzer.model import CACHE_LINE_BYTES, FactKind, Layout, Member, MemberCategory, RecordKind, SourceFact
+from linesmith.analyzer.model import CACHE_LINE_BYTES, FactKind, Layout, Member, RecordKind, SourceFact
 
-# Types of a fixed byte order: include/uapi/linux/types.h, include/uapi/linux/virtio_types.h.
-_ORDERED = frozenset(
-    [f"__{order}{bits}" for order in ("le", "be", "virtio") for bits in (16, 32, 64)] + ["__sum16", "__wsum"]
-)
-_SYSTEM = ("/usr/include/", "/usr/lib/")
-# Records that entry code or the CPU fills: the header or file that declares them.
-_BY_HARDWARE = {
-    "pt_regs": "arch/x86/include/asm/ptrace.h",
-    "inactive_task_frame": "arch/x86/include/asm/switch_to.h",
-    "fixed_percpu_data": "arch/x86/include/asm/processor.h",
-    "cpu_entry_area": "arch/x86/include/asm/cpu_entry_area.h",
-    "gdt_page": "arch/x86/include/asm/desc.h",
-}
-# Records inside records are looked at this deep.
-_DEPTH = 8
 # Facts that do not keep members at their places: what they say holds for other orders, or is of the size alone.
 _FREE = (FactKind.RANGE, FactKind.TOGETHER, FactKind.SIZE, FactKind.PAGE, FactKind.SLAB)
 _MOST_PARTS = 256
-
-
-def unmovable(layout: Layout, layouts: Layouts) -> str | None:
-    """Why the members of ``layout`` must all stay where they are, or ``None``."""
-    file = layout.file or ""
-    if is_user_abi(file):
-        return f"{file} declares it, so programs rely on its offsets"
-    if file.startswith(_SYSTEM):
-        return f"{file} declares it, which other programs share"
-    if layout.name in PAGE_OVERLAYS and layouts.variants("page") and layouts.variants("folio"):
-        others = " and ".join(name for name in ("page", "folio", "slab") if name != layout.name)
-        return f"it shares its memory with struct {others}, and assertions keep them in step"
-    if f"/{file}".endswith(f"/{_BY_HARDWARE.get(layout.name)}"):
-        return "entry code or the CPU knows its offsets"
-    if _exchanged(layout, layouts) and _ordered(layout, layouts):
-        return "its members have a fixed byte order, so it is read and written by others"
-    if shuffled(layout):
-        return "its members are not in the order of their declarations: a compiler plugin has shuffled them"
-    return None
-
-
-def is_user_abi(file: str) -> bool:
-    """Whether ``file`` lies in one of the kernel's folders of headers that user space shares."""
-    return "/uapi/" in f"/{file}"
-
-
-def shuffled(layout: Layout) -> bool:
-    """Whether members come in another order than the lines that declare them."""
-    lines = [member.line for member in layout.members if member.line is not None]
-    return any(one > other for one, other in pairwise(lines))
-
-
-def _exchanged(layout: Layout, layouts: Layouts, depth: int = 0) -> bool:
-    """Whether all that it holds is bytes and numbers of a fixed byte order."""
-    if depth == _DEPTH:
-        return False
-    for one in layout.members:
-        if one.record is not None:
-            if not _exchanged(layouts.by_id(one.record), layouts, depth + 1):
-                return False
-        elif one.category is not MemberCategory.SCALAR or (one.natural_alignment != 1 and not _is_ordered(one)):
-            return False
-    return True
-
-
-def _ordered(layout: Layout, layouts: Layouts, depth: int = 0) -> bool:
-    """Whether it holds a number of a fixed byte order."""
-    return depth < _DEPTH and any(
-        _is_ordered(one) or (one.record is not None and _ordered(layouts.by_id(one.record), layouts, depth + 1))
-        for one in layout.members
-    )
-
-
-def _is_ordered(member: Member) -> bool:
-    return member.type.removeprefix("const ").removeprefix("volatile ").strip() in _ORDERED
 
 
 @dataclass(frozen=True, slots=True)

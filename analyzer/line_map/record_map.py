@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import groupby
 
-from linesmith.analyzer.layouts.alignment import record_alignment
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.gaps import straddles
+from linesmith.analyzer.layouts.gaps import record_alignment, straddles
 from linesmith.analyzer.line_map.fields import NO_HEAT, MapField, MapHeat, TouchedSpot, fields
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Access, Cell, CellKind, Layout, LineMap, MapLine, Toucher
 from linesmith.analyzer.sharing.parts import origin
@@ -206,10 +205,7 @@ _AFTER = "after, with the samples of before"
 
 
 def compared_maps(
-    before: tuple[Layout, Layouts],
-    after: tuple[Layout, Layouts],
-    heat: MapHeat = NO_HEAT,
-    moved: Collection[str] = (),
+    before: tuple[Layout, Layouts], after: tuple[Layout, Layouts], heat: MapHeat = NO_HEAT, moved: Collection[str] = ()
 ) -> tuple[LineMap, LineMap]:
     """The maps of two layouts with the heat of the first; what each member met, it keeps where it goes.
 

@@ -102,7 +102,7 @@ class Acceptance:
 
 
 def apply_acceptance(report: LintReport, acceptance: Acceptance) -> LintReport:
-    """The report with what is accepted set apart, and with a violation for each suppression to look after.
+    """The report with what is accepted excluded, and with a violation for each suppression to look after.
 
     An expired suppression accepts nothing. The baseline accepts violations of either kind.
     """

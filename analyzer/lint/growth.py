@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import prod
 
-from linesmith.analyzer.layouts.alignment import record_alignment
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.gaps import Span
+from linesmith.analyzer.layouts.gaps import Span, record_alignment
 from linesmith.analyzer.layouts.leaves import Named, nameable
 from linesmith.analyzer.lint.meetings import listed
 from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion
@@ -147,7 +146,7 @@ def holders(version: RecordVersion) -> Iterator[Holder]:
 def _path_within(
     record: Layout, sought: tuple[Layout, Span], known: tuple[Layouts, set[tuple[int, int]]]
 ) -> tuple[str, tuple[Named, ...]]:
-    """The path to the place that is ``sought``, empty where none leads there, and the members beside it.
+    """The path to the place that is ``sought``, empty where none leads there, and the members next to it.
 
     ``known`` are all layouts, and the records that were entered, each with where the place would be in it.
     """

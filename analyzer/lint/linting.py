@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Applies rules to the records of a build, each with what it was in the base.
 
-Which rules are on is said by ``enabled_rules``; ``merged`` makes one report of what was judged under several
-configurations. Records and members that a build does not have any more are told of: what guarded them guards nothing.
+Which rules are on is stated by ``enabled_rules``; ``merged`` makes one report of what was judged under several
+configurations. Records and members that a build does not have any more are named: what guarded them guards nothing.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Policy:
     applies: Callable[[TypeIntent], bool] = lambda _: True
 
     def intents(self, record: str) -> tuple[TypeIntent, ...]:
-        """What is wanted of the record called so in this configuration."""
+        """What is wanted of the record of that name in this configuration."""
         return tuple(one for one in self.intent.of(record) if self.applies(one))
 
 
@@ -204,7 +204,7 @@ def merged(reports: Sequence[tuple[str, LintReport]]) -> LintReport:
 
 
 def _under(told: Sequence[tuple[str, Iterable[_What]]]) -> Iterator[tuple[_What, str]]:
-    """Each with the configurations under which it is told; empty where these are all."""
+    """Each with the configurations under which it is reported; empty where these are all."""
     found: dict[_What, dict[int, str]] = {}
     for number, (title, some) in enumerate(told):
         for one in some:

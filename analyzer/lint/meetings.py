@@ -12,10 +12,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from linesmith.analyzer.layouts.alignment import record_alignment, with_inferred_alignment
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import Containment
-from linesmith.analyzer.layouts.gaps import Span, line_of, lines_touched, meet, phases
+from linesmith.analyzer.layouts.gaps import (
+    Span,
+    line_of,
+    lines_touched,
+    meet,
+    phases,
+    record_alignment,
+    with_inferred_alignment,
+)
 from linesmith.analyzer.layouts.leaves import Named, nameable
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, Member, PhaseCount, RecordKind
 from linesmith.analyzer.slab.allocation import Kernel, own_cache

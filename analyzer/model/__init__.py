@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from linesmith.analyzer.model.layout import *
     from linesmith.analyzer.model.lint import *
     from linesmith.analyzer.model.measurement import *
-    from linesmith.analyzer.model.prediction import *
     from linesmith.analyzer.model.profile import *
     from linesmith.analyzer.model.run import *
     from linesmith.analyzer.model.slab import *
@@ -37,8 +36,9 @@ else:
             "TypeAccesses spot"
         ),
         "candidate": (
-            "Accessor Candidate Churn CommitMessage Gain LENGTH LETTERS Move MoveKind Patch Residual Strategy "
-            "StructuralAdvice StructureKind candidate_name"
+            "Accessor Candidate Churn CommitMessage Gain HolderChange Interval JudgedLine JudgedPair Judgement "
+            "LENGTH LETTERS MemoryUse Move MoveKind NOT_JUDGED Patch PhaseProof PlacePhases Residual Sharded "
+            "Strategy StructuralAdvice StructureKind candidate_name"
         ),
         "finding": (
             "Agreement Bounds CoherenceStep ConflictPair ContendedLock Finding LineCost LineMember LineObject "
@@ -54,17 +54,12 @@ else:
             "Suppression TypeIntent Violation"
         ),
         "measurement": (
-            "Better Comparison Done Failure FailureKind Metric Rules SIMULATED Sample Session Setting Site Step "
-            "Use VerdictKind"
-        ),
-        "prediction": (
-            "HolderChange Interval JudgedLine JudgedPair Judgement Latencies MemoryUse Misses NOT_JUDGED "
-            "PhaseProof PlacePhases Sharded"
+            "Better Change Comparison Done Exposure Failure FailureKind Fate LayoutBlame LayoutCause MemberChange "
+            "Metric ObjectChange ProfileChange Rules SIMULATED Sample Session Setting Site Step Use VerdictKind"
         ),
         "profile": (
-            "Access CacheLine Change Conflict CpuCounts Exposure Fate FileMapping LayoutBlame LayoutCause "
-            "LineCounts MemberChange ObjectBuild ObjectChange Profile ProfileChange Recording Remark "
-            "SampleOutcome Sampling"
+            "Access CacheLine Conflict CpuCounts FileMapping Latencies LineCounts Misses ObjectBuild Profile "
+            "Recording Remark SampleOutcome Sampling"
         ),
         "run": (
             "Ask Budget Build Built Check Dimension Emulation Evidence Fidelity Guest Order Point Readiness "

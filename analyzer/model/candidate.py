@@ -3,7 +3,8 @@
 
 Where no order of members can win there is structural advice instead. A candidate is called by a word made of the
 layout that it proposes, the same whatever else is proposed with it; numbers count what is offered, which depends on
-what is known of the source, on the growth allowed, on a trace.
+what is known of the source, on the growth allowed, on a trace. What a change is expected to save in misses, who meets
+on a line in which phases, and memory come first.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from hashlib import blake2b
 
-from linesmith.analyzer.model.layout import Layout, MemberPair
-from linesmith.analyzer.model.prediction import NOT_JUDGED, HolderChange, Judgement, MemoryUse, PhaseProof
+from linesmith.analyzer.model.layout import CACHE_LINE_BYTES, Layout, MemberPair
+from linesmith.analyzer.model.slab import SlabBasis
 
 
 class MoveKind(StrEnum):
@@ -83,6 +84,148 @@ class Residual(MemberPair):
 
 
 @dataclass(frozen=True, slots=True)
+class PlacePhases:
+    """Where objects can start in a line of ``line_bytes``: ``phases`` as (byte, share of the objects), shares add to 1.
+
+    ``place`` says where these objects lie (``ext4_inode_cache, vfs_inode.i_data``), empty where only the record's
+    alignment is known and every multiple of it counts the same.
+    """
+
+    place: str
+    line_bytes: int
+    phases: tuple[tuple[int, float], ...]
+    basis: SlabBasis | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseProof(MemberPair):
+    """In which phases two members still share a line: ``together`` of ``phases``, with ``share`` of the objects.
+
+    Two members never meet, wherever an object starts, when ``together`` is 0 and ``place`` is empty: then every
+    multiple of the record's alignment was looked at.
+    """
+
+    place: str
+    line_bytes: int
+    phases: int
+    together: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUse:
+    """What ``objects`` cost in a slab ``cache``; sizes in bytes, ``pages_per_1000`` pages for 1,000 objects."""
+
+    cache: str
+    basis: SlabBasis
+    object_bytes: int
+    stride: int
+    order: int
+    objects_per_slab: int
+    pages_per_1000: int
+    bytes_per_100000: int
+
+
+@dataclass(frozen=True, slots=True)
+class HolderChange:
+    """What becomes of a record that holds the changed one by value: its size in bytes ``before`` and ``after``.
+
+    ``memory`` is what its objects cost before and after, where they have a slab cache of their own.
+    """
+
+    record: str
+    before: int
+    after: int
+    memory: tuple[MemoryUse, MemoryUse] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Bounds of a share: 80 % of what resampling the runs gives lies between them."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPair:
+    """Misses of ``victim`` by the doing of stores to ``writer``, before and after; both are members of the object."""
+
+    victim: str
+    writer: str
+    true_sharing: bool
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedLine:
+    """Members that a change puts on one line, those with the most misses first, and their misses before and after."""
+
+    members: tuple[str, ...]
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a change does to the misses on all lines that hold objects of the record, their neighbours included.
+
+    ``before`` and ``after`` are expected numbers: the mean of ``runs``, one for a recorded trace, and of as many
+    ``phases`` in which the objects may begin. ``runs`` is 0 where nothing could be replayed, and the numbers are
+    estimated. ``interval`` is that of ``change``, ``whole`` all misses of the profile as it is. ``lines`` and ``pairs``
+    are those with the largest difference. ``accesses`` to ``objects`` objects were replayed, on lines of
+    ``line_bytes``. ``refusal`` tells why nothing is known.
+    """
+
+    before: float = 0.0
+    after: float = 0.0
+    interval: Interval = Interval(0.0, 0.0)
+    whole: float = 0.0
+    lines: tuple[JudgedLine, ...] = ()
+    pairs: tuple[JudgedPair, ...] = ()
+    runs: int = 0
+    phases: int = 1
+    line_bytes: int = CACHE_LINE_BYTES
+    objects: int = 0
+    accesses: int = 0
+    remarks: tuple[str, ...] = ()
+    refusal: str = ""
+
+    @property
+    def saved(self) -> float:
+        """Misses that go away, negative where some come."""
+        return self.before - self.after
+
+    @property
+    def change(self) -> float:
+        """Misses after, less those before, as a share of those before; 0 where there are none."""
+        return -self.saved / self.before if self.before else 0.0
+
+    @property
+    def better(self) -> bool:
+        """Whether the record gets better in all of the interval."""
+        return self.change < 0 and self.interval.high < 0
+
+
+NOT_JUDGED = Judgement()
+
+
+@dataclass(frozen=True, slots=True)
+class Sharded:
+    """``members`` of a record in ``ways`` copies, chosen ``by`` the number of the CPU or of its node.
+
+    The judgement is the best case: every access goes to one copy only.
+    """
+
+    type: str
+    members: tuple[str, ...]
+    ways: int
+    by: str
+    judgement: Judgement
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """A proposed layout, with what it costs and what it is expected to gain.
 
@@ -94,7 +237,8 @@ class Candidate:
     ``holders`` are the records around it that get another size, the costliest first. ``granules`` are the bytes
     between the places at which objects start before and after, ``None`` where only the record's alignment tells, and
     ``firsts`` the first of these places in a pair of lines, where objects are variables: of one there is one place. The
-    caches ``loose`` put objects elsewhere than that alignment allows.
+    caches ``loose`` put objects elsewhere than that alignment allows. ``exposed`` is how many members that the profile
+    does not have newly meet a written one, each as far as it is probably used.
     """
 
     type: str
@@ -117,6 +261,7 @@ class Candidate:
     firsts: tuple[int, int] | None = None
     loose: tuple[str, ...] = ()
     split: str = ""
+    exposed: float = 0.0
 
     @property
     def steps(self) -> tuple[int, int]:

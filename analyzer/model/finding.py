@@ -215,7 +215,7 @@ class LineMember:
 
     @property
     def called(self) -> str:
-        """The path, with a question mark where it is in doubt."""
+        """The path, with a question mark where it is uncertain."""
         return f"{self.path} (?)" if self.doubted else self.path
 
     @property
@@ -310,7 +310,7 @@ class Finding:
     ``apart`` is the owner of objects that emulation makes hotter than hardware does (``timekeeping``, ``RCU``,
     ``the scheduler``) where they are what is met here, known by address or by the code.
     ``simulated`` says on what the caches were simulated; empty for a profile of real ones. ``agreements`` count the
-    accesses by who told what they met; empty where their code addresses are of no use. ``samples`` are those of the
+    accesses by what shows what they met; empty where their code addresses are of no use. ``samples`` are those of the
     line by outcome, ``cost`` is what it costs and how much of that a layout can remove. ``lock`` is the one that is
     contended, if its type is known. ``quoted`` tells that ``share`` is of the lines that a text quotes, which says
     nothing of the whole profile. ``stores_sampled`` tells that the profile has stores, if perhaps none on this line.
@@ -338,7 +338,7 @@ class Finding:
     @property
     def whole(self) -> str:
         """What ``share`` is of, as a noun."""
-        return "lines quoted" if self.quoted else "profile"
+        return "lines of the report" if self.quoted else "profile"
 
 
 class LineState(StrEnum):

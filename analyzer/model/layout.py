@@ -263,7 +263,7 @@ class SourceFacts:
     records: tuple[tuple[str, tuple[SourceFact, ...]], ...] = ()
 
     def of(self, record: str) -> tuple[SourceFact, ...]:
-        """All facts of the record called so."""
+        """All facts of the record of that name."""
         return tuple(fact for name, facts in self.records if name == record for fact in facts)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What a lint of layouts says, and what it is told: intents, groups, isolation and budgets, each with its reason.
+"""What a lint of layouts says, and what it is given: intents, groups, isolation and budgets, each with its reason.
 
 A lint finds violations of rules; some are known and accepted. Intents are what people want of a layout, as
 ``linesmith.toml`` says it.
@@ -80,7 +80,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """A violation that does not count: ``reason`` says why, ``by`` where that is said (``linesmith.toml:12``)."""
+    """A violation that does not count: ``reason`` says why, ``by`` where that is stated (``linesmith.toml:12``)."""
 
     violation: Violation
     reason: str
@@ -197,7 +197,7 @@ class Intent:
     lint: LintChoice = LintChoice()
 
     def of(self, record: str) -> tuple[TypeIntent, ...]:
-        """Everything said of the record called so (``inode``, without ``struct``)."""
+        """Everything stated of the record of that name (``inode``, without ``struct``)."""
         return tuple(one for one in self.types if one.record == record)
 
 

@@ -2,15 +2,18 @@
 """Numbers that benchmarks give: what they mean, and each one with the circumstances in which it was taken.
 
 A machine runs the commands of one boot and says what they printed. A trial may end without a number: a failure is data
-that the search learns from, never an exception lost. A comparison is what can be said of a change after measuring,
-never a bare mean.
+that the search learns from, never an exception lost. A comparison is what can be stated of a change after measuring,
+never a bare mean. What became of the findings of one profile in another is a change, with its interval.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
+
+from linesmith.analyzer.model.finding import Bounds
+from linesmith.analyzer.model.layout import MemberPair
 
 
 class FailureKind(StrEnum):
@@ -239,3 +242,135 @@ class Comparison:
     def gain(self) -> float:
         """The change as a share, positive when better."""
         return self.change if self.metric.better == "higher" else -self.change
+
+
+class Fate(StrEnum):
+    """What became of something between two profiles."""
+
+    VANISHED = "vanished"
+    FELL = "fell"
+    STAYED = "stayed"
+    ROSE = "rose"
+    NEW = "new"
+    UNCLEAR = "too few to tell"
+    UNSEEN = "may be unseen"
+
+
+@dataclass(frozen=True, slots=True)
+class Exposure:
+    """How much was looked at before and after, in ``unit``; an empty unit means that neither profile says it.
+
+    ``scatter`` is how far unchanged rows differ between the two: of samples the relative deviation of their rates
+    beyond chance, of exact counts the variance of a count as a multiple of it.
+    """
+
+    unit: str
+    before: float
+    after: float
+    scatter: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Contended accesses before and after, and what that means.
+
+    ``ratio`` is the 80 % interval of the ratio of their rates; ``None`` where they are exact, not sampled.
+    """
+
+    before: int
+    after: int
+    fate: Fate
+    ratio: Bounds | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemberChange:
+    """Accesses to a member that waited: of samples all of them, of exact counts those that one writer made wait.
+
+    ``type`` and ``member`` are what was accessed, ``writer_type`` and ``writer`` what had been written (both empty
+    for samples). ``elsewhere`` tells that the writer is another object or element of the same name. ``functions``
+    are those that waited before (or do now, where none did), ``gone`` those of them that do not any more, ``come``
+    those that did not. Where only a function is known, everything but ``functions`` is empty.
+    """
+
+    type: str
+    member: str
+    change: Change
+    writer_type: str = ""
+    writer: str = ""
+    elsewhere: bool = False
+    functions: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    come: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectChange:
+    """All objects of a record, or a variable; ``type`` is empty for lines whose object is not known.
+
+    ``objects`` and ``lines`` are how many were seen before and after.
+    """
+
+    type: str
+    objects: tuple[int, int]
+    lines: tuple[int, int]
+    change: Change
+    members: tuple[MemberChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutCause:
+    """A difference of two builds by which members, or variables, meet that were apart.
+
+    ``subject`` is the record or the variables, ``differences`` say what differs, ``pairs`` who meets now.
+    ``gained`` are the contended accesses that these pairs have more than before, ``share`` is that of all gained.
+    """
+
+    subject: str
+    differences: tuple[str, ...]
+    pairs: tuple[MemberPair, ...]
+    gained: Bounds
+    share: Bounds
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutBlame:
+    """What of the contention ``gained`` from one build to another their layouts explain, most first.
+
+    ``unexplained`` are pairs that gained with no difference of the layout to blame; ``unknown`` accesses are more than
+    before, beyond chance, on lines of which the object is not known, and ``doubted`` ones on members that the earlier
+    profile may have had among such: they are not in ``gained``.
+    """
+
+    gained: Bounds
+    causes: tuple[LayoutCause, ...]
+    unexplained: tuple[MemberPair, ...]
+    unknown: int = 0
+    doubted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileChange:
+    """Two profiles compared: ``objects`` by contended accesses, and what limits this.
+
+    ``exact`` tells that counts are those of recordings. ``known`` is the change of all objects that are known: by it is
+    the fate of an exact ``total``. ``functions`` are of samples alone, over all lines. ``blame``
+    is there where the profiles are of two builds.
+    """
+
+    exact: bool
+    exposure: Exposure
+    total: Change
+    known: Change
+    objects: tuple[ObjectChange, ...]
+    functions: tuple[MemberChange, ...] = ()
+    cautions: tuple[str, ...] = ()
+    blame: LayoutBlame | None = None
+
+    def of_type(self, type_: str) -> ProfileChange:
+        """The rows of one record or variable, and what it is to blame for."""
+        blame = self.blame and replace(
+            self.blame, causes=tuple(one for one in self.blame.causes if type_ in one.subject.split())
+        )
+        objects = tuple(one for one in self.objects if one.type == type_)
+        return replace(self, objects=objects, functions=(), blame=blame)

@@ -6,13 +6,11 @@ What changed between two of them: which members still meet, which do so no more,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 from linesmith.analyzer.model.access import CallPath
-from linesmith.analyzer.model.finding import Bounds
-from linesmith.analyzer.model.layout import CACHE_LINE_BYTES, MemberPair
-from linesmith.analyzer.model.prediction import Misses
+from linesmith.analyzer.model.layout import CACHE_LINE_BYTES
 from linesmith.analyzer.model.slab import ObjectArea
 
 
@@ -118,6 +116,50 @@ class Recording:
     counts: tuple[tuple[str, int], ...] = ()
     moved: int | None = None
     trace: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    """Cycles that one miss of each kind takes; only their proportions matter for a comparison.
+
+    The defaults are round figures of the order measured on two-socket x86 servers (Molka et al., "Cache Coherence
+    Protocol and Memory Performance of the Intel Haswell-EP Architecture", ICPP 2015), not of any one machine.
+    """
+
+    hitm_local: int = 120
+    hitm_remote: int = 300
+    shared: int = 80
+    upgrade: int = 80
+    taken_local: int = 120
+    taken_remote: int = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Misses:
+    """Misses that happen because several CPUs use a line, by kind; first touches (``cold``) are counted apart.
+
+    ``hitm_*`` are loads of lines modified elsewhere, ``taken_*`` stores to them, ``upgrade`` stores to a copy that
+    others share, ``shared`` accesses without a copy where others have clean ones.
+    """
+
+    hitm_local: int = 0
+    hitm_remote: int = 0
+    shared: int = 0
+    upgrade: int = 0
+    taken_local: int = 0
+    taken_remote: int = 0
+    cold: int = 0
+
+    @property
+    def total(self) -> int:
+        """All but the cold ones."""
+        hitm, taken = self.hitm_local + self.hitm_remote, self.taken_local + self.taken_remote
+        return hitm + taken + self.shared + self.upgrade
+
+    def cycles(self, latencies: Latencies = Latencies()) -> int:
+        """What all but the cold ones take together."""
+        names = ("hitm_local", "hitm_remote", "shared", "upgrade", "taken_local", "taken_remote")
+        return sum(getattr(self, name) * getattr(latencies, name) for name in names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,135 +314,3 @@ class Profile:
     areas: tuple[ObjectArea, ...] = ()
     sampling: Sampling | None = None
     excerpt: bool = False
-
-
-class Fate(StrEnum):
-    """What became of something between two profiles."""
-
-    VANISHED = "vanished"
-    FELL = "fell"
-    STAYED = "stayed"
-    ROSE = "rose"
-    NEW = "new"
-    UNCLEAR = "too few to tell"
-    UNSEEN = "may be unseen"
-
-
-@dataclass(frozen=True, slots=True)
-class Exposure:
-    """How much was looked at before and after, in ``unit``; an empty unit means that neither profile says it.
-
-    ``scatter`` is how far unchanged rows differ between the two: of samples the relative deviation of their rates
-    beyond chance, of exact counts the variance of a count as a multiple of it.
-    """
-
-    unit: str
-    before: float
-    after: float
-    scatter: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """Contended accesses before and after, and what that means.
-
-    ``ratio`` is the 80 % interval of the ratio of their rates; ``None`` where they are exact, not sampled.
-    """
-
-    before: int
-    after: int
-    fate: Fate
-    ratio: Bounds | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class MemberChange:
-    """Accesses to a member that waited: of samples all of them, of exact counts those that one writer made wait.
-
-    ``type`` and ``member`` are what was accessed, ``writer_type`` and ``writer`` what had been written (both empty
-    for samples). ``elsewhere`` tells that the writer is another object or element of the same name. ``functions``
-    are those that waited before (or do now, where none did), ``gone`` those of them that do not any more, ``come``
-    those that did not. Where only a function is known, everything but ``functions`` is empty.
-    """
-
-    type: str
-    member: str
-    change: Change
-    writer_type: str = ""
-    writer: str = ""
-    elsewhere: bool = False
-    functions: tuple[str, ...] = ()
-    gone: tuple[str, ...] = ()
-    come: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectChange:
-    """All objects of a record, or a variable; ``type`` is empty for lines whose object is not known.
-
-    ``objects`` and ``lines`` are how many were seen before and after.
-    """
-
-    type: str
-    objects: tuple[int, int]
-    lines: tuple[int, int]
-    change: Change
-    members: tuple[MemberChange, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LayoutCause:
-    """A difference of two builds by which members, or variables, meet that were apart.
-
-    ``subject`` is the record or the variables, ``differences`` say what differs, ``pairs`` who meets now.
-    ``gained`` are the contended accesses that these pairs have more than before, ``share`` is that of all gained.
-    """
-
-    subject: str
-    differences: tuple[str, ...]
-    pairs: tuple[MemberPair, ...]
-    gained: Bounds
-    share: Bounds
-
-
-@dataclass(frozen=True, slots=True)
-class LayoutBlame:
-    """What of the contention ``gained`` from one build to another their layouts explain, most first.
-
-    ``unexplained`` are pairs that gained with no difference of the layout to blame; ``unknown`` accesses are more than
-    before, beyond chance, on lines of which the object is not known, and ``doubted`` ones on members that the earlier
-    profile may have had among such: they are not in ``gained``.
-    """
-
-    gained: Bounds
-    causes: tuple[LayoutCause, ...]
-    unexplained: tuple[MemberPair, ...]
-    unknown: int = 0
-    doubted: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ProfileChange:
-    """Two profiles compared: ``objects`` by contended accesses, and what limits this.
-
-    ``exact`` tells that counts are those of recordings. ``known`` is the change of all objects that are known: by it is
-    the fate of an exact ``total``. ``functions`` are of samples alone, over all lines. ``blame``
-    is there where the profiles are of two builds.
-    """
-
-    exact: bool
-    exposure: Exposure
-    total: Change
-    known: Change
-    objects: tuple[ObjectChange, ...]
-    functions: tuple[MemberChange, ...] = ()
-    cautions: tuple[str, ...] = ()
-    blame: LayoutBlame | None = None
-
-    def of_type(self, type_: str) -> ProfileChange:
-        """The rows of one record or variable, and what it is to blame for."""
-        blame = self.blame and replace(
-            self.blame, causes=tuple(one for one in self.blame.causes if type_ in one.subject.split())
-        )
-        objects = tuple(one for one in self.objects if one.type == type_)
-        return replace(self, objects=objects, functions=(), blame=blame)

@@ -293,12 +293,14 @@ class Order:
 class Recorded:
     """A finished recording: our own profile, or the text of another tool's report (``report``).
 
-    ``memory`` is a dump of the guest's memory at the end of the region, in the scratch directory.
+    ``memory`` is a dump of the guest's memory at the end of the region, in the scratch directory. ``status`` is that of
+    the command, negative for the signal that killed it.
     """
 
     profile: Profile | None = None
     report: str = ""
     memory: Path | None = None
+    status: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +309,7 @@ class Evidence:
 
     What is recorded is ``command``, in whose words ``{name}`` is a product of the build, or one run of the benchmark
     ``use`` with its largest number of threads. ``elf`` is the product that carries the debug information.
-    ``operations`` is how many operations the command does, so that misses can be told for each; 0 where the benchmark
+    ``operations`` is how many operations the command does, so that misses can be shown for each; 0 where the benchmark
     knows. ``metric`` is the simulated one that decides, empty where that is left open. ``cpus``, ``nodes`` and
     ``memory`` (bytes) are the guest's.
     """

@@ -22,7 +22,7 @@ class SlabBasis(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SlabMachine:
-    """What the rules of SLUB depend on beside the cache: CPUs present, page and line in bytes, kernel release.
+    """What the rules of SLUB depend on besides the cache: CPUs present, page and line in bytes, kernel release.
 
     ``kmalloc_alignment`` is ARCH_KMALLOC_MINALIGN, ``track_bytes`` the size of ``struct track``, which ``slub_debug=U``
     puts behind an object twice, ``word_bytes`` that of a pointer.

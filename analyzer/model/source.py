@@ -216,7 +216,7 @@ class CompiledRecord:
 class CompiledUser:
     """An object that includes the change, compiled before and after: ``warnings`` are those that are new.
 
-    ``failed`` is the first error, empty where it compiles; warnings of what fails are not told.
+    ``failed`` is the first error, empty where it compiles; warnings of what fails are not reported.
     """
 
     unit: str

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+
 #include "identity.h"
+
+#include <capstone/capstone.h>
+#include <elfutils/libdwfl.h>
 
 #include <array>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
 
-#include "btf.h"
-#include "debug_search.h"
-#include "elf_file.h"
+#include "btf/btf.h"
+#include "elf/debug_search.h"
+#include "elf/elf_file.h"
 
 namespace linesmith {
 namespace {
@@ -97,6 +101,26 @@ FileIdentity Identify(const std::string& path, const std::vector<std::string>& d
     identity.has_dwarf = identity.debug_path.has_value();
   }
   return identity;
+}
+
+std::string CompilerVersion() {
+#if defined(__clang__)
+  return __VERSION__;
+#else
+  return std::string("GCC ") + __VERSION__;
+#endif
+}
+
+std::string LibdwVersion() {
+  const char* version = dwfl_version(nullptr);
+  return version == nullptr ? "" : version;
+}
+
+std::string CapstoneVersion() {
+  int major = 0;
+  int minor = 0;
+  cs_version(&major, &minor);
+  return std::to_string(major) + "." + std::to_string(minor);
 }
 
 }  // namespace linesmith

@@ -23,4 +23,11 @@ struct FileIdentity {
 // Throws Error("ElfError") when the file is neither ELF nor raw BTF.
 FileIdentity Identify(const std::string& path, const std::vector<std::string>& debug_directories);
 
+// What compiled this library, such as "GCC 12.2.0".
+std::string CompilerVersion();
+
+// The releases of the libraries that are loaded now; they may be later than those it was built with.
+std::string LibdwVersion();
+std::string CapstoneVersion();
+
 }  // namespace linesmith

@@ -6,9 +6,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "blake2b.h"
+#include "base/blake2b.h"
 #include "json_writer.h"
-#include "record_order.h"
+#include "records/record_order.h"
 
 namespace linesmith {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "record.h"
+#include "records/record.h"
 
 namespace linesmith {
 

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "error.h"
+#include "access/touched.h"
+#include "base/error.h"
+#include "code/operands.h"
 #include "identity.h"
-#include "operands.h"
-#include "record.h"
-#include "touched.h"
+#include "records/record.h"
 
 namespace linesmith {
 

@@ -12,17 +12,16 @@
 #include <vector>
 
 #include "access/access_map.h"
-#include "btf.h"
-#include "build_facts.h"
-#include "debug_loader.h"
-#include "dwarf_reader.h"
-#include "error.h"
+#include "access/touched.h"
+#include "base/error.h"
+#include "btf/btf.h"
+#include "code/operands.h"
+#include "dwarf/debug_loader.h"
 #include "identity.h"
 #include "index_content.h"
 #include "json_writer.h"
-#include "operands.h"
-#include "record.h"
-#include "touched.h"
+#include "layouts/dwarf_reader.h"
+#include "records/record.h"
 
 namespace nb = nanobind;
 

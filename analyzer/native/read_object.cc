@@ -19,10 +19,10 @@
 #include <string>
 #include <vector>
 
-#include "debug_loader.h"
-#include "dwarf_reader.h"
-#include "error.h"
+#include "base/error.h"
+#include "dwarf/debug_loader.h"
 #include "json_writer.h"
+#include "layouts/dwarf_reader.h"
 
 namespace {
 

@@ -21,8 +21,7 @@ from linesmith.analyzer.model import (
     MemberAccesses,
     TypeAccesses,
 )
-from linesmith.analyzer.report.json_text import Json, fields_of, hexadecimal, json_text, known
-from linesmith.analyzer.report.prose import WIDTH, counted
+from linesmith.analyzer.report.prose import WIDTH, Json, counted, fields_of, hexadecimal, json_text, known
 
 MOST_EMBEDDINGS = 4
 MOST_LINES = 3
@@ -32,7 +31,10 @@ _SUMMARY_ROW = "  {:<22} {:>11} {:>7}"
 _MEMBER_ROW = "  {:>6}  {:<{}} {:>7} {:>7} {:>7} {:>7}"
 _CODE_ROW = "  {:<56} {:<10} {:>5} {:>5}  {}"
 _NOWHERE = "(no member there)"
-_CUT = "`--member NAME` names all functions of a member, `--limit N` more of each"
+_CUT = (
+    "`--member NAME` names all functions of a member, `--limit N` more of each; r: reads, w: writes, u: updates,"
+    " a: atomics"
+)
 
 
 def render_types(found: Sequence[tuple[Layout, TypeAccesses]], limit: int | None, columns: int = WIDTH) -> str:
@@ -138,8 +140,7 @@ def _member(member: MemberAccesses, limit: int | None, width: int) -> Iterator[s
 
 
 def _kinds(counts: AccessCounts) -> list[str]:
-    each = (counts.reads, counts.writes, counts.updates, counts.atomics)
-    return [f"{count:,}" if count else "-" for count in each]
+    return [f"{one:,}" if one else "-" for one in (counts.reads, counts.writes, counts.updates, counts.atomics)]
 
 
 def _letters(counts: AccessCounts) -> str:

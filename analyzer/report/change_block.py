@@ -10,7 +10,6 @@ from linesmith.analyzer.base.text import listed, per_cent
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import containment_of
 from linesmith.analyzer.layouts.gaps import lines
-from linesmith.analyzer.line_map.changed_lines import KEY, MOST_LINES, RecordSide, changed_lines, worse
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Candidate,
@@ -26,8 +25,9 @@ from linesmith.analyzer.report.candidate import Numbered, Saving, Suggested, cha
 from linesmith.analyzer.report.prose import WIDTH, counted, label_rows, labelled, prose, shell_rows
 from linesmith.analyzer.report.record_changes import RecordAnswer, RecordChange, reason_of
 from linesmith.analyzer.report.structure import tables
+from linesmith.analyzer.sharing.changed_lines import KEY, MOST_LINES, RecordSide, changed_lines, worse
 from linesmith.analyzer.sharing.parts import own_members
-from linesmith.analyzer.sharing.records import WORTH_CHANGING, users_of
+from linesmith.analyzer.sharing.records import WORTH_CHANGING, RecordPair, users_of
 
 LABEL = 10
 # A change with so many lines of text has room for all of its cache lines.
@@ -43,6 +43,8 @@ MOST_CACHES = 2
 MOST_HOLDERS = 2
 # Words of other chapters: of the note on what was checked, of a diagnosis.
 _OF_LINE = re.compile(r" \((\d+(?:\.\d+)?%) of the line\)")
+# How a note begins on what an alignment asks of the allocation of objects.
+_ONLY_WHERE = "Holds only where "
 
 Labelled = tuple[str, str]
 
@@ -106,19 +108,24 @@ def layout_rows(
     yield "saves", candidate.judgement.refusal or saves
     yield from (("worse", one) for one in [worse(candidate.judgement)] if one)
     if (found := candidate.judgement).runs:
-        made = f"{found.runs} runs reconstructed from the samples, {found.accesses:,} accesses"
-        what = f"{found.accesses:,} recorded accesses" if found.runs == 1 else made
-        yield "replayed", f"{what} to {counted(found.objects, 'object')}; misses are counted, no time is measured"
+        of = f"{found.accesses:,}{' recorded' * (found.runs == 1)} accesses to {counted(found.objects, 'object')}"
+        made = f"{found.runs} runs reconstructed from the samples, {of}, with misses scaled to {found.before:,.0f}"
+        yield "replayed", f"{of if found.runs == 1 else made}; no time is measured"
     # Clauses of a diagnosis that say what no layout removes.
     removes = "does not remove", "no layout removes"
     clauses = finding.triage.sentence.split("; ")
     stays = [part.rpartition(", which")[0] for part in clauses if part.endswith(removes)]
-    if stays:
-        remains = _OF_LINE.sub(r": \1 of the misses of its line", "; ".join(stays))
-        yield "remains", f"{remains}; no order helps"
+    if stays and found.runs:
+        # The share of the line is a limit of the profile, and so of another whole than what the change saves.
+        left = f"{found.after:,.0f} of the record's {found.before:,.0f} {counted_as}"
+        yield "remains", f"{left}, with {_OF_LINE.sub('', '; '.join(stays))}, which no order removes"
+    elif stays:
+        yield "remains", f"{'; '.join(stays)}; no order helps"
     churn = candidate.churn
     moved = f"{counted(churn.members, 'member')} {'moves' if churn.members == 1 else 'move'}"
     yield "size", f"{_size(candidate)}; {moved}, a diff of {counted(churn.lines, 'line')}"
+    notes = (note for note in candidate.notes if note.startswith(_ONLY_WHERE))
+    yield from (("needs", note.removeprefix(_ONLY_WHERE)) for note in notes)
     yield from labelled("memory", _memory_rows(*candidate.memory))
     yield from labelled("grows too", _holder_rows(candidate.holders))
     if candidate.loose:
@@ -127,7 +134,8 @@ def layout_rows(
         yield "but", f"{caches} do not align objects to {aligned} bytes; the saving is what is left with that"
     yield from (("doubt", one) for one in [candidate.doubt] if one)
     yield from (_checked(note, scanned="--tree" in suggested.given) for note in candidate.notes[-1:])
-    yield from labelled("why", _why(candidate, record))
+    met = (one.pairs for one in suggested.records if finding.rank in {of.rank for of in one.findings})
+    yield from labelled("why", _why(candidate, record, next(met, ())))
 
 
 def _checked(note: str, *, scanned: bool) -> Labelled:
@@ -136,7 +144,8 @@ def _checked(note: str, *, scanned: bool) -> Labelled:
     if not (unchecked and front.startswith("Only ")):
         return "checked", f"{note} Not checked: other configurations (`patch --matrix` compiles them)"
     if scanned:
-        return "unchecked", "only the text of the tree was searched; build the tree so that its code can be parsed"
+        searched = "only the text of the tree was searched for code that relies on the order"
+        return "unchecked", f"{searched}; build the tree to have it parsed"
     unseen = rest.removesuffix(" are in the source.")
     return "unchecked", f"{unseen}: `patch --tree DIR` checks these (DIR is the source tree)"
 
@@ -158,31 +167,34 @@ def _size(candidate: Candidate) -> str:
     return f"{before.size:,} -> {after.size:,} bytes, {lines(before)} -> {counted(candidate.lines, 'line')}"
 
 
-def _why(candidate: Candidate, findings: Sequence[Finding]) -> Iterator[str]:
+def _why(candidate: Candidate, findings: Sequence[Finding], met_by: Sequence[RecordPair]) -> Iterator[str]:
     """The pairs of members that wait less for each other, with who stores and who loads."""
+    known = {(one.victim, one.writer): one for one in met_by}
     counts: dict[tuple[str, str], tuple[float, float]] = {}
     for one in candidate.judgement.pairs:
         before, after = counts.get((one.victim, one.writer), (0.0, 0.0))
         counts[one.victim, one.writer] = before + one.before, after + one.after
-    better = [pair for pair, (before, after) in counts.items() if before > after and pair[0] != pair[1]]
+    better = [pair for pair, (before, after) in counts.items() if before > after]
     for victim, writer in better[:MOST_WHY]:
         before, after = counts[victim, writer]
-        yield _pair(victim, writer, f"{before:,.0f} -> {after:,.0f} misses", findings)
+        yield _pair(victim, writer, f"{before:,.0f} -> {after:,.0f} misses", findings, known.get((victim, writer)))
     met = [one for finding in findings for one in finding.triage.pairs]
     rest = [sum(counts[pair][when] for pair in better[:MOST_WHY]) for when in (0, 1)]
     judged = candidate.judgement
     if better and abs(judged.saved - rest[0] + rest[1]) >= 1:
-        yield f"all other misses of the record: {judged.before - rest[0]:,.0f} -> {judged.after - rest[1]:,.0f}"
+        yield f"all other misses on the record, net: {judged.before - rest[0]:,.0f} -> {judged.after - rest[1]:,.0f}"
     for pair in met[: 0 if better else MOST_WHY]:
         yield _pair(pair.reader, pair.writer, counted(round(pair.weight), "contended access"), findings)
 
 
-def _pair(victim: str, writer: str, counts: str, findings: Sequence[Finding]) -> str:
-    """Who waits for whom, and where in the code."""
+def _pair(victim: str, writer: str, counts: str, findings: Sequence[Finding], met: RecordPair | None = None) -> str:
+    """Who waits for whom, and where in the code: by the lines that were explained, else by all."""
     members = [one for finding in findings for one in finding.members]
-    sides = ("stores", users_of(writer, members, writing=True)), ("loads", users_of(victim, members, writing=False))
+    stores, loads = (users_of(name, members, writing=name is writer) for name in (writer, victim))
+    sides = ("stores", stores or tuple(met.stores if met else ())), ("loads", loads or tuple(met.waits if met else ()))
     code = "; ".join(f"{verb} by {listed(names, MOST_FUNCTIONS)}" for verb, names in sides if names)
-    return f"{victim} misses after stores to {writer}{f' ({code})' if code else ''}: {counts}"
+    stored = "itself" if victim == writer else writer
+    return f"{victim} misses after stores to {stored}{f' ({code})' if code else ''}: {counts}"
 
 
 def _line_rows(
@@ -280,9 +292,8 @@ def _commands(one: RecordChange, answer: RecordAnswer, suggested: Suggested, col
         tree = () if "--tree" in given else ("--tree", "DIR")
         words = ("linesmith", "patch", *given, "--candidate", one.numbered.name, *tree)
         yield from shell_rows(f"  {'patch':<{LABEL - 1}}", words, columns)
-        yield from label_rows(
-            [("then", "linesmith bench PLAN.toml FILE.patch  # on hardware, before sending it")], LABEL, columns
-        )
+        measured = "linesmith bench PLAN.toml FILE.patch  # on hardware, before sending (docs/tuning.md)"
+        yield from label_rows([("then", measured)], LABEL, columns)
     shown = ("--candidate", one.numbered.name) if one.numbered else ("--full",)
     yield from shell_rows(f"  {'more':<{LABEL - 1}}", ("linesmith", "suggest", *given, *shown), columns)
 

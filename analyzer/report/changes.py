@@ -7,7 +7,7 @@ Bytes, because a source file may hold any; in JSON a byte that is no UTF-8 is a 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,8 +15,7 @@ import msgspec
 
 from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.model import ConfigurationCheck, Patch, Refusal
-from linesmith.analyzer.report.json_text import Json, fields_of, json_text
-from linesmith.analyzer.report.prose import counted
+from linesmith.analyzer.report.prose import Json, counted, fields_of, json_text
 from linesmith.patches.edit.patch import UnverifiedEdit
 from linesmith.patches.series.mails import PatchFile
 
@@ -27,85 +26,68 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 
 
-def encapsulate_plan(made: Encapsulated, format_: str) -> bytes:
-    """The files that change, the places that stay, and the semantic patch; no change of the tree."""
-    if format_ == "json":
-        return encapsulate_json(made, ())
-    return "".join(f"{line}\n" for line in _encapsulated(made)).encode("utf-8", "surrogateescape")
+def treewide(
+    shown: tuple[Json, Iterable[str]],
+    rules: str,
+    format_: str,
+    files: Sequence[PatchFile] = (),
+    unjudged: Sequence[str] = (),
+) -> bytes:
+    """A change of a whole tree in the form asked for: its fields or its lines, and the semantic patch.
 
-
-def encapsulate_json(made: Encapsulated, files: Sequence[tuple[str, bytes]], unjudged: Sequence[str] = ()) -> bytes:
-    """One object; ``patches`` are the names and texts of ``files``, ``unjudged`` what the deadline left out."""
-    document = {
-        "schema": SCHEMA_VERSION,
-        "record": made.declared.title,
-        "member": made.declared.name,
-        "place": made.declared.place,
-        "accessor": made.accessor.name,
-        "gives": made.accessor.form.value,
-        "replaced": [{"place": one.mention.place, "function": one.function} for one in made.places],
-        "left": made.series.refusals,
-        "broken": made.broken,
-        "notes": made.series.notes,
-        "semantic_patch": made.rules,
-        "unjudged": unjudged,
-        "patches": _texts(files),
-    }
-    return json_text(document).encode()
-
-
-def inline_plan(inlined: Inlined, format_: str) -> bytes:
-    """What stands in the way, where a person must look, and the semantic patch; no change of the tree."""
-    if format_ == "json":
-        return inline_json(inlined, ())
-    return "".join(f"{line}\n" for line in _inlined(inlined)).encode("utf-8", "surrogateescape")
-
-
-def inline_json(inlined: Inlined, files: Sequence[tuple[str, bytes]], unjudged: Sequence[str] = ()) -> bytes:
-    """One object; ``patches`` are the names and texts of ``files``, none where something stands in the way.
-
-    ``unjudged`` are the files that the deadline left out.
+    In JSON the ``files`` are ``patches``, none where something stands in the way; the deadline left out ``unjudged``.
     """
-    study, pointer = inlined.study, inlined.study.pointer
-    document = {
-        "schema": SCHEMA_VERSION,
-        "record": pointer.outer.record.title,
+    fields, lines = shown
+    if format_ == "json":
+        patches = _texts(files)
+        ends = {"semantic_patch": rules, "unjudged": unjudged, "patches": patches}
+        return json_text({"schema": SCHEMA_VERSION, **fields, **ends}).encode()
+    text = (*lines, "", "Semantic patch, for spatch --sp-file:", "", rules.rstrip("\n"))
+    return "".join(f"{line}\n" for line in text).encode("utf-8", "surrogateescape")
+
+
+def encapsulated(made: Encapsulated) -> tuple[Json, Iterable[str]]:
+    """The files that change and the places that stay."""
+    declared, accessor, left = made.declared, made.accessor, made.series.refusals
+    counts = Counter(place.mention.file for place in made.places)
+    places = f"{counted(len(made.places), 'place')} in {counted(len(counts), 'file')}"
+    through = f"go{'es' * (len(made.places) == 1)} through {accessor.name}(), which gives its {accessor.form}"
+    return {
+        "record": declared.title,
+        "member": declared.name,
+        "place": declared.place,
+        "accessor": accessor.name,
+        "gives": accessor.form.value,
+        "replaced": [{"place": one.mention.place, "function": one.function} for one in made.places],
+        "left": left,
+        "broken": made.standing,
+        "notes": made.series.notes,
+    }, (
+        f"{declared.title}.{declared.name} ({declared.place}): {places} {through}",
+        *(f"  {count:4}  {file}" for file, count in sorted(counts.items())),
+        *_places("Does not compile any more", made.standing),
+        *_places("Not touched", left),
+    )
+
+
+def inlined(made: Inlined) -> tuple[Json, Iterable[str]]:
+    """What stands in the way, and where a person must look."""
+    pointer = made.pointer
+    record = pointer.outer.record.title
+    return {
+        "record": record,
         "pointer": pointer.name,
         "target": pointer.target,
         "place": pointer.place,
-        "uses": [fields_of(use, "place", "role", "function") for use in study.uses],
-        "caches": study.caches.gone,
-        "standing": inlined.standing,
-        "sites": inlined.study.sites,
-        "semantic_patch": study.rules,
-        "unjudged": unjudged,
-        "patches": _texts(files),
-    }
-    return json_text(document).encode()
-
-
-def _texts(files: Sequence[tuple[str, bytes]]) -> list[Json]:
-    return [{"name": name, "text": _readable(text)} for name, text in files]
-
-
-def _encapsulated(made: Encapsulated) -> Iterator[str]:
-    name = f"{made.declared.title}.{made.declared.name}"
-    counts = Counter(place.mention.file for place in made.places)
-    places = f"{counted(len(made.places), 'place')} in {counted(len(counts), 'file')}"
-    through = f"go{'es' * (len(made.places) == 1)} through {made.accessor.name}(), which gives its {made.accessor.form}"
-    yield f"{name} ({made.declared.place}): {places} {through}"
-    yield from (f"  {count:4}  {file}" for file, count in sorted(counts.items()))
-    yield from _places("Does not compile any more", made.broken)
-    yield from _places("Not touched", made.series.refusals)
-    yield from _semantic_patch(made.rules)
-
-
-def _inlined(inlined: Inlined) -> Iterator[str]:
-    pointer, uses = inlined.study.pointer, len(inlined.study.uses)
-    yield f"{pointer.outer.record.title}.{pointer.name} ({pointer.place}): a pointer to {pointer.target}, {uses} uses"
-    yield from _places("In the way", inlined.standing)
-    yield from _places("To look at", inlined.study.sites)
-    yield from _semantic_patch(inlined.study.rules)
+        "uses": [fields_of(use, "place", "role", "function") for use in made.uses],
+        "caches": made.caches,
+        "standing": made.standing,
+        "sites": made.sites,
+    }, (
+        f"{record}.{pointer.name} ({pointer.place}): a pointer to {pointer.target}, {len(made.uses)} uses",
+        *_places("In the way", made.standing),
+        *_places("To look at", made.sites),
+    )
 
 
 def _places(title: str, places: Sequence[Refusal]) -> Iterator[str]:
@@ -113,13 +95,13 @@ def _places(title: str, places: Sequence[Refusal]) -> Iterator[str]:
         yield from ("", f"{title}:", *(f"  {one.code}  {one}" for one in places))
 
 
-def _semantic_patch(rules: str) -> Iterator[str]:
-    yield from ("", "Semantic patch, for spatch --sp-file:", "", rules.rstrip("\n"))
+def _texts(files: Sequence[PatchFile]) -> list[Json]:
+    return [{"name": file.name, "text": _readable(file.content)} for file in files]
 
 
 def render_json(patch: Patch, files: Sequence[PatchFile], checks: Sequence[ConfigurationCheck]) -> bytes:
     """One object with the fields of ``model.Patch``, the files as one text and one by one, and the ``checks``."""
-    texts = _texts([(file.name, file.content) for file in files])
+    texts = _texts(files)
     document = msgspec.to_builtins(replace(patch, diff=_readable(patch.diff.encode("utf-8", "surrogateescape"))))
     whole = "\n".join(str(one["text"]) for one in texts)
     return _json({**document, "message": str(patch.message), "patch": whole, "patches": texts, "checks": checks})

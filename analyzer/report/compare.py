@@ -19,8 +19,7 @@ from linesmith.analyzer.model import (
     ProfileChange,
 )
 from linesmith.analyzer.report.findings import ProfileSection
-from linesmith.analyzer.report.json_text import Json, fields_of, json_text
-from linesmith.analyzer.report.prose import WIDTH, counted, fitted, in_columns, widest
+from linesmith.analyzer.report.prose import WIDTH, Json, counted, fields_of, fitted, in_columns, json_text, widest
 
 MOST_OBJECTS = 12
 MOST_MEMBERS = 20

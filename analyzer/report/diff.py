@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from linesmith.analyzer.layouts.diff import HoleChange, MemberDiff, RecordDiff, Spot
 from linesmith.analyzer.model import ElfIdentity, Layout
-from linesmith.analyzer.report.json_text import Json, fields_of, json_text
+from linesmith.analyzer.report.prose import Json, fields_of, json_text
 
 
 def render_text(changes: tuple[RecordDiff, ...]) -> str:

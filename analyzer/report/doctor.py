@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from linesmith.analyzer.model import Check, Readiness
-from linesmith.analyzer.report.json_text import json_text
-from linesmith.analyzer.report.prose import WIDTH, prose
+from linesmith.analyzer.report.prose import WIDTH, json_text, prose
 
 SCHEMA_VERSION = 1
 

@@ -31,8 +31,8 @@ from linesmith.analyzer.model import (
     VariableRow,
 )
 from linesmith.analyzer.report.prose import WIDTH, counted, first_of, label_rows, prose, runs, table_rows
-from linesmith.analyzer.sharing.accounts import accounts, place_of
 from linesmith.analyzer.sharing.cost import by_removable
+from linesmith.analyzer.sharing.findings import accounts, place_of
 
 MOST_SHARINGS = 6
 MOST_CALLERS_SHOWN = 4
@@ -49,7 +49,7 @@ MOST_LINES = 50
 MOST_REMARKS = 8
 # A sharing that can cause less than this share of the line's contended accesses is not worth a row.
 LEAST_SHARE = 0.01
-# Of a line's contended accesses, those of a member whose callers are told.
+# Of a line's contended accesses, those of a member whose callers are reported.
 LEAST_CALLED = 0.05
 # A recording knows more misses for a store elsewhere than those that found the line modified, which it counts as
 # contended: behind the first of several readers the line is clean again.

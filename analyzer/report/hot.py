@@ -18,21 +18,25 @@ from linesmith.analyzer.base.text import listed, with_cxx_names
 from linesmith.analyzer.model import Bounds, ElfIdentity, LineMember, TriageKind
 from linesmith.analyzer.report.findings import ProfileSection, count_range
 from linesmith.analyzer.report.prose import WIDTH, counted, cut, in_columns, prose, shell_rows, wrapped
-from linesmith.analyzer.sharing.accounts import recorded_from
-from linesmith.analyzer.sharing.records import RecordContention, RecordPair, functions_of, quiet
+from linesmith.analyzer.sharing.findings import recorded_from
+from linesmith.analyzer.sharing.records import WORTH_MOVING, RecordContention, RecordPair, quiet
+from linesmith.analyzer.sharing.triage import doubted
 
 # Records with a smaller share are counted in one row.
 MOST_ROWS, LEAST_ROW = 12, 0.01
 # Shares that do not add up to all by so much are of lines that a text leaves out.
 LEAST_LEFT_OUT = 0.005
 MOST_REMARKS = 2
-# Lines of a row and of all records together; characters of a remark and of a command, lines of the paragraph.
-MOST_CELL, MOST_TABLE, MOST_REMARK, MOST_COMMAND, MOST_PARAGRAPH = 6, 38, 180, 60, 8
+# Lines of a row, of one among many, and of all records together; characters of a remark and of a command; lines of the
+# paragraph.
+MOST_CELL, LEAST_CELL, MOST_TABLE, MOST_REMARK, MOST_COMMAND, MOST_PARAGRAPH = 6, 4, 38, 180, 60, 8
 # Memory that holds no known record.
 MOST_PLACES = 4
 # Columns of the figures, and of the width that they leave the parts of the other columns.
+# What a narrow cell leaves out: functions, then remedies that no layout is.
+_LEFT_OUT = re.compile(r", in [^;]+"), re.compile(r"(?<=true sharing|k contention): [^;]+(?=; )")
 _FIGURES, _PARTS = 16, (0.25, 0.36, 0.39)
-_HEAD_FIGURES = (" share removable", "       by layout")
+_HEAD_FIGURES = (" share removable", "of all by layout")
 _HEAD = ("record: its memory", "members that meet, writers", "kind: what to do")
 _PLACES = {
     "pages free page": "free pages",
@@ -67,10 +71,10 @@ def render_table(
     if sentence := quiet(records, shown.profile):
         return f"{prose(sentence, columns=columns)}\n"
     blocks = ["\n".join(_head(records, elf, shown, columns)), "\n".join(_table(records, shown, columns, full))]
-    helped = max((one for one in records if one.movable), key=lambda one: one.removable.most, default=None)
+    helped = _helped(records)
     if helped and suggest:
         gained = by_layout(helped).replace("≤", "at most")
-        gain = f"largest gain by layout: {helped.name}, {gained} of all {unit(shown)}"
+        gain = f"largest gain by moving members: {helped.name}, {gained} of all {unit(shown)}"
         command = shell_rows("next:", (*suggest, "--type", helped.type), columns)
         blocks.append("\n".join([prose(gain, then="  ", columns=columns), *command]))
     if first := helped or next((one for one in records if one.name and one.kinds and not one.apart), None):
@@ -93,10 +97,15 @@ def _head(records: Sequence[RecordContention], elf: ElfIdentity, shown: ProfileS
         machine = f"{counted(len(recording.nodes), 'CPU')} on {nodes}{f', running {command}' if command else ''}"
         counting = "accesses counted in simulated caches, not sampled on hardware"
         yield prose(f"recorded on {recording.on}, {machine}: {counting}", then="  ", columns=columns)
-    for one in profile.remarks[:MOST_REMARKS]:
-        yield prose(cut(one.text, MOST_REMARK), "remark: ", "  ", columns)
+    yield from (prose(cut(one.text, MOST_REMARK), "remark: ", "  ", columns) for one in profile.remarks[:MOST_REMARKS])
     more = len(profile.remarks) - MOST_REMARKS
     yield from [f"and {counted(more, 'more remark')}: --full"] if more > 0 else []
+
+
+def _helped(records: Sequence[RecordContention]) -> RecordContention | None:
+    """The record of which another order removes most; nothing is promised of members that may be others."""
+    sure = (one for one in records if one.movable and not _in_doubt(one))
+    return max(sure, key=lambda one: one.removable.most, default=None)
 
 
 def unit(shown: ProfileSection) -> str:
@@ -105,13 +114,22 @@ def unit(shown: ProfileSection) -> str:
 
 
 def _table(records: Sequence[RecordContention], shown: ProfileSection, columns: int, full: bool) -> Iterator[str]:
-    """A row for each record, of as many lines as all of them have room for; then the others, each in a sentence."""
+    """A row for each record, of as many lines as all of them have room for; then the others, each in a sentence.
+
+    The records with the least shares have no rows of their own where the rows would be too short to say what to do.
+    """
     widths = [int((columns - _FIGURES - 6) * part) for part in _PARTS]
-    rows = tuple(record_rows(records, shown, full=full))
-    named = [one for one in rows if one.members or one.advice]
+    count, most = MOST_ROWS, MOST_CELL
+    while True:
+        rows = tuple(record_rows(records, shown, count, full=full))
+        named = [one for one in rows if one.members or one.advice]
+        cells = ((one.record, one.members, one.advice) for one in named)
+        held = sum(max(len(_cell(*pair, most)) for pair in zip(row, widths, strict=True)) for row in cells)
+        if full or held <= MOST_TABLE or not count:
+            break
+        count, most = (len(named) - 1, most) if most <= LEAST_CELL else (count, most - 1)
     if named:
         yield from _lines(_HEAD_FIGURES, _HEAD, widths, 2)
-    most = MOST_CELL if full else min(MOST_CELL, MOST_TABLE // max(1, len(named)))
     for one in rows:
         figures = f"{one.share:>6} {one.removable:>9}"
         if one in named:
@@ -122,28 +140,32 @@ def _table(records: Sequence[RecordContention], shown: ProfileSection, columns: 
 
 def _lines(figures: Sequence[str], cells: Sequence[str], widths: Sequence[int], most: int) -> Iterator[str]:
     wrapped = [figures, *(_cell(cell, width, most) for cell, width in zip(cells, widths, strict=True))]
-    for parts in zip_longest(*wrapped, fillvalue=""):
-        yield in_columns(parts, [_FIGURES, *widths]).rstrip()
+    return (in_columns(parts, [_FIGURES, *widths]).rstrip() for parts in zip_longest(*wrapped, fillvalue=""))
 
 
 def _cell(text: str, width: int, most: int) -> list[str]:
-    """The text in at most so many lines: of one that is longer the first parts, each whole."""
+    """The text in at most so many lines: without what can be left out, then the first parts, each whole."""
     text, end = with_cxx_names(text), ""
+    for left_out in _LEFT_OUT:
+        text = left_out.sub("", text) if len(wrapped(text, width)) > most else text
     while len(wrapped(f"{text}{end}", width)) > most and "; " in text:
         text, end = text.rpartition("; ")[0], "; …"
     return wrapped(f"{text}{end}", width, most)
 
 
 def record_rows(
-    records: Sequence[RecordContention], shown: ProfileSection, *, full: bool = False
+    records: Sequence[RecordContention], shown: ProfileSection, count: int = MOST_ROWS, *, full: bool = False
 ) -> Iterator[RecordRow]:
-    """A row for each record, but for ``full`` only for those that are worth one, and the others in a row each.
+    """A row for ``count`` records that are worth one, or for ``full`` for each, and the others in a row each.
 
-    Others are further records, what is not known, and what emulation makes hot.
+    The record that a layout helps most has a row. Others are further records, what is not known, and what emulation
+    makes hot.
     """
     named = [one for one in records if one.name and not one.apart]
-    worth = min(MOST_ROWS, max(1, sum(one.share >= LEAST_ROW for one in named)))
-    most = len(named) if full else worth
+    most = len(named) if full else min(count, max(1, sum(one.share >= LEAST_ROW for one in named)))
+    if (helped := _helped(records)) and helped not in named[:most]:
+        named.remove(helped)
+        named.insert(most - 1, helped)
     for one in named[:most]:
         record = _record(one, shown)
         yield RecordRow(f"{one.share:.1%}", by_layout(one), record, members_that_meet(one), what_to_do(one))
@@ -182,23 +204,27 @@ def _record(one: RecordContention, shown: ProfileSection) -> str:
 
 
 def by_layout(one: RecordContention) -> str:
-    """What another order or alignment of the members can remove, of the profile; ``-`` for nothing."""
-    least, most = f"{one.removable.least:.1%}", f"{one.removable.most:.1%}"
-    if most == "0.0%":
+    """What another order or alignment can remove, of the profile; ``-`` where that is nothing that is worth it."""
+    named = one.several or not _OF_LAYOUT.isdisjoint(one.kinds)
+    if not one.movable and not (named and one.removable.most >= WORTH_MOVING * one.share):
         return "-"
-    return most if least == most else f"≤ {most}"
+    least, most = f"{one.removable.least:.1%}", f"{one.removable.most:.1%}"
+    return "-" if most == "0.0%" else most if least == most else f"≤ {most}"
 
 
 # The words of a record: which members meet, who writes them, what can help; and a paragraph.
 
-# Members of a group in a row and in the paragraph; groups, functions, members to move away from.
-MOST_VICTIMS, MOST_NAMED, MOST_GROUPS, MOST_FUNCTIONS, MOST_OTHERS = 2, 6, 2, 3, 2
+# Members of a group in a row and in the paragraph; groups, functions.
+MOST_VICTIMS, MOST_NAMED, MOST_GROUPS, MOST_FUNCTIONS = 2, 6, 2, 3
 # A group with less of the misses of the heaviest is not named; a share that is less is not 0.0%.
 LEAST_GROUP, _LEAST_SHARE = 0.01, 0.0005
 _INDEX = re.compile(r"\[\d+\]")
 _COUNTER = re.compile(r"count|refs?\b|usage|users|nr_|num|total|bytes|stat|cum_|hits|packets|_cnt")
 _OF_OTHER = " of "
 _NEIGHBOUR = re.compile(r"(?<= of the )(.+?) at (-?)0x[0-9a-f]+\Z")
+# What only another layout changes; that of objects, or of members.
+_BY_ALIGNING = frozenset((TriageKind.SEVERAL_OBJECTS, TriageKind.ADJACENT_LINE))
+_OF_LAYOUT = _BY_ALIGNING | {TriageKind.FALSE_SHARING, TriageKind.STRADDLE}
 _REMEDIES = {
     TriageKind.LOCK_CONTENTION: "shard {}",
     TriageKind.SEVERAL_OBJECTS: "align each to a line of its own",
@@ -210,54 +236,99 @@ _REMEDIES = {
 
 @dataclass(frozen=True, slots=True)
 class PairGroup:
-    """``pairs`` of one ``writer``; of ``itself`` where the member that misses is the one that is written."""
+    """``pairs`` of one ``writer``; of ``itself`` where the member that misses is the one that is written.
+
+    ``victims`` are the members that miss, heaviest first, ``contended`` the misses of all. ``of_other``: the heaviest
+    pair is with another object.
+    """
 
     writer: str
     itself: bool
     pairs: tuple[RecordPair, ...]
+    victims: tuple[str, ...]
+    contended: Bounds
+    of_other: bool
 
-    @property
-    def victims(self) -> tuple[str, ...]:
-        """The members that miss, heaviest first."""
-        return tuple(dict.fromkeys(_INDEX.sub("[]", pair.victim) for pair in self.pairs))
 
-    @property
-    def contended(self) -> Bounds:
-        """The misses of all."""
-        return sum((pair.contended for pair in self.pairs), Bounds())
+# What is wrong, what can help, and the group of members that this is about, as far as it is known.
+_Part = tuple[TriageKind, str, PairGroup | None]
+
+
+def _parts(one: RecordContention) -> Iterator[_Part]:
+    """What is wrong with a record, the main thing first; what a layout can do is named if it removes enough."""
+    groups = _groups(one)
+    own = next((group for group in groups if group.itself), None)
+    apart = next((group for group in groups if not (group.itself or group.of_other)), None)
+    other = next((group for group in groups if group.of_other), None)
+    helps = by_layout(one) != "-"
+    known = [kind for kind in one.kinds if kind is not TriageKind.UNKNOWN and (helps or kind not in _BY_ALIGNING)]
+    if helps and _OF_LAYOUT.isdisjoint(known):
+        known += [TriageKind.FALSE_SHARING] if one.movable and apart else [TriageKind.SEVERAL_OBJECTS]
+    for kind in known or ([TriageKind.TRUE_SHARING] if own else one.kinds):
+        if kind is TriageKind.FALSE_SHARING:
+            yield kind, _separate(one, apart) if apart else "", apart
+        elif kind is TriageKind.TRUE_SHARING and own:
+            leaf = _leaf(one, own.writer)
+            yield kind, f"count {leaf} per CPU" if _COUNTER.search(leaf) else f"write {leaf} less often", own
+        else:
+            remedy = _REMEDIES.get(kind, "").format((own and own.writer) or "the lock")
+            yield kind, remedy, own if kind is TriageKind.LOCK_CONTENTION else other
+
+
+def _shown_groups(one: RecordContention) -> list[PairGroup]:
+    """Those that the advice is about, in its order, then the heaviest others that count."""
+    groups = _groups(one)
+    counting = [group for group in groups if group.contended.most >= LEAST_GROUP * groups[0].contended.most]
+    shown = [group for _, _, group in _parts(one) if group]
+    return [*shown, *(group for group in counting if group not in shown)][: max(MOST_GROUPS, len(shown))]
 
 
 def _groups(one: RecordContention) -> list[PairGroup]:
-    """The heaviest groups of a record."""
+    """All groups of a record, heaviest first; of the same weight first those of several members."""
     found: dict[tuple[str, bool], list[RecordPair]] = {}
     for pair in one.pairs:
         writer = _INDEX.sub("[]", pair.writer)
         found.setdefault((writer, _INDEX.sub("[]", pair.victim) == writer), []).append(pair)
-    groups = [PairGroup(writer, itself, tuple(pairs)) for (writer, itself), pairs in found.items()]
-    groups.sort(key=lambda group: -group.contended.most)
-    return [one for one in groups[:MOST_GROUPS] if one.contended.most >= LEAST_GROUP * groups[0].contended.most]
+    groups = []
+    for (writer, itself), pairs in found.items():
+        victims = dict.fromkeys(_INDEX.sub("[]", pair.victim) for pair in pairs)
+        contended = sum((pair.contended for pair in pairs), Bounds())
+        of_other = _OF_OTHER in pairs[0].victim + pairs[0].writer
+        groups.append(PairGroup(writer, itself, tuple(pairs), tuple(victims), contended, of_other))
+    return sorted(groups, key=lambda group: -group.contended.most)
 
 
 def members_that_meet(one: RecordContention) -> str:
     """Who misses after stores to whom, and which function makes them: the heaviest groups."""
-    words = []
-    named: set[str] = set()
-    for group in _groups(one):
+    words, named = list[str](), set[str]()
+    for group in _shown_groups(one):
         function = next((pair.function for pair in group.pairs if pair.function), "")
-        by = f", in {function}" if function and group.writer not in named else ""
-        if group.itself:
-            words.append(f"{_leaf(one, group.writer)}: written by several CPUs{by}")
-        else:
-            verb = "misses" if len(group.victims) == 1 else "miss"
-            who = listed(map(_shown, group.victims), MOST_VICTIMS)
-            words.append(f"{who} {verb} after stores to {_shown(group.writer)}{by}")
+        words.append(_met(one, group, MOST_VICTIMS, ":", function if group.writer not in named else "", " by {}"))
         named.add(group.writer)
     return "; ".join(words) or (_touched(one) if one.findings else "not examined")
 
 
-def _shown(name: str) -> str:
-    """A member; one of another object on the line without the distance."""
-    return _NEIGHBOUR.sub(lambda found: f"{found[1]} {'before' if found[2] else 'behind'} it", name)
+def _met(one: RecordContention, group: PairGroup, most: int, is_: str, by: str, stored: str, used: str = "") -> str:
+    """Who misses after stores to whom; ``by`` are the functions that store, put into ``stored``."""
+    if group.itself:
+        return f"{_leaf(one, group.writer)}{is_} written by several CPUs{f', in {by}' if by else ''}"
+    verb, who = "misses" if len(group.victims) == 1 else "miss", [_shown(one, name) for name in group.victims]
+    return (
+        f"{listed(who, most)}{used} {verb} after stores to {_shown(one, group.writer)}{stored.format(by) if by else ''}"
+    )
+
+
+def _shown(one: RecordContention, name: str) -> str:
+    """A member, with a mark where it may be another one; one of another object on the line without the distance."""
+    shown = _NEIGHBOUR.sub(lambda found: f"{found[1]} {'before' if found[2] else 'behind'} it", name)
+    return f"{shown} (?)" if any(_INDEX.sub("", name) in doubted(finding) for finding in one.findings) else shown
+
+
+def _in_doubt(one: RecordContention) -> bool:
+    """Whether most of what members cost each other is that of one that may be another in the build of the report."""
+    names = frozenset[str]().union(*map(doubted, one.findings))
+    met = [(pair, not names.isdisjoint((pair.victim, pair.writer))) for pair in one.pairs if pair.victim != pair.writer]
+    return 2 * sum(pair.contended.most for pair, doubt in met if doubt) > sum(pair.contended.most for pair, _ in met)
 
 
 def _members(one: RecordContention) -> Iterator[LineMember]:
@@ -271,7 +342,7 @@ def _leaf(one: RecordContention, name: str) -> str:
         if member.top == name and not member.lock:
             counts[member.path] += member.writes + sum(function.contended for function in member.functions)
     path = counts.most_common(1)[0][0] if counts else name
-    return path if path.startswith(f"{name}.") else _shown(name)
+    return path if path.startswith(f"{name}.") else _shown(one, name)
 
 
 def _touched(one: RecordContention) -> str:
@@ -279,45 +350,23 @@ def _touched(one: RecordContention) -> str:
     counts: Counter[str] = Counter()
     for member in _members(one):
         counts[member.top] += sum(function.contended for function in member.functions)
-    return listed([name for name, count in counts.most_common() if count], MOST_VICTIMS) or "not known"
+    return listed([_shown(one, name) for name, count in counts.most_common() if count], MOST_VICTIMS) or "not known"
 
 
 def what_to_do(one: RecordContention) -> str:
     """What is wrong, and what can help."""
-    known = [kind for kind in one.kinds if kind is not TriageKind.UNKNOWN]
-    remedies = [(kind.value, _remedy(one, kind)) for kind in known or one.kinds]
-    if one.movable and TriageKind.FALSE_SHARING not in one.kinds and (apart := _separate(one)):
-        remedies.append((TriageKind.FALSE_SHARING.value, apart))
-    return "; ".join(f"{kind}: {remedy}" if remedy else kind for kind, remedy in remedies)
+    return "; ".join(f"{kind}: {remedy}" if remedy else kind.value for kind, remedy, _ in _parts(one))
 
 
-def _remedy(one: RecordContention, kind: TriageKind) -> str:
-    own = next((pair.writer for pair in one.pairs if pair.victim == pair.writer), "")
-    match kind:
-        case TriageKind.FALSE_SHARING:
-            return _separate(one)
-        case TriageKind.TRUE_SHARING if own:
-            leaf = _leaf(one, own)
-            return f"count {leaf} per CPU" if _COUNTER.search(leaf) else f"write {leaf} less often"
-    return _REMEDIES.get(kind, "").format(own or "the lock")
-
-
-def _separate(one: RecordContention) -> str:
-    """Which member to move away from which: the one that most meet; ``""`` where no two are known."""
-    met: Counter[str] = Counter()
-    pairs = [pair for pair in one.pairs if pair.victim != pair.writer and _OF_OTHER not in pair.victim + pair.writer]
-    for pair in pairs:
-        met.update({pair.writer: round(4 * pair.contended.most), pair.victim: round(3 * pair.contended.most)})
-    if not met:
-        return ""
-    hub = max(met, key=lambda name: met[name])
-    others = [pair.victim if pair.writer == hub else pair.writer for pair in pairs if hub in (pair.victim, pair.writer)]
+def _separate(one: RecordContention, group: PairGroup) -> str:
+    """Which member to move away from those that miss after stores to it."""
+    writer = _shown(one, group.writer)
     if one.fixed:
-        return f"no order helps, all of it is one line; write {hub} less often"
-    array = _INDEX.sub("", hub)
-    if all(_INDEX.sub("", other) == array for other in others):
+        return f"no order helps, all of it is one line; write {writer} less often"
+    array = _INDEX.sub("", group.pairs[0].writer)
+    if all(_INDEX.sub("", pair.victim) == array for pair in group.pairs):
         return f"align the elements of {array} to a line each"
-    return f"move {hub} away from {listed(dict.fromkeys(others), MOST_OTHERS)}"
+    return f"move {writer} away from {listed([_shown(one, name) for name in group.victims], MOST_VICTIMS)}"
 
 
 def _paragraph(one: RecordContention, unit: str, columns: int) -> str:
@@ -325,55 +374,51 @@ def _paragraph(one: RecordContention, unit: str, columns: int) -> str:
     sentences = list(_sentences(one, unit))
     lock = next((finding.lock for finding in one.findings if finding.lock), None)
     came = _callers(one)
-    sentences += [f"They are called from {came}."] if came else []
+    sentences += [f"These functions are called from {came}."] if came else []
     if lock and lock.holders:
         sentences.append(f"The lock {lock.name} is held in {listed(lock.holders, MOST_FUNCTIONS)}.")
-    shown = ""
-    for count in range(len(sentences), 0, -1):
-        shown = prose(f"{one.name}: {' '.join(sentences[:count])}", columns=columns)
-        if len(shown.splitlines()) <= MOST_PARAGRAPH:
-            break
-    return shown
+    while True:
+        shown = prose(f"{one.name}: {' '.join(sentences)}", columns=columns) if sentences else ""
+        if len(sentences) <= 1 or len(shown.splitlines()) <= MOST_PARAGRAPH:
+            return shown
+        sentences.pop()
 
 
 def _sentences(one: RecordContention, unit: str) -> Iterator[str]:
     """One for each of the heaviest groups, and one for the misses that they leave."""
-    groups = _groups(one)
-    examined = float(sum(finding.cost.contended for finding in one.findings))
-    rest = examined
+    groups = _shown_groups(one)
+    rest = one.contended - one.unknown
+    sure = all(group.contended.least == group.contended.most for group in groups)
     for at, group in enumerate(groups):
-        written = _functions(one, [group.writer], writes=True)
-        by = f", in {written}" if written and group.writer not in [one.writer for one in groups[:at]] else ""
-        if group.itself:
-            what = f"{_leaf(one, group.writer)} is written by several CPUs{by}"
-        else:
-            used = _functions(one, group.victims, writes=False)
-            verb = "misses" if len(group.victims) == 1 else "miss"
-            who = f"{listed(map(_shown, group.victims), MOST_NAMED)}{f' (in {used})' if used else ''}"
-            what = f"{who} {verb} after stores to {_shown(group.writer)}{by}"
+        written, used = (_functions(group.pairs, writes=writes) for writes in (True, False))
+        by = written if group.writer not in [one.writer for one in groups[:at]] else ""
+        what = _met(one, group, MOST_NAMED, " is", by, " (by {})", f" (in {used})" if used else "")
         amount = f"{count_range(group.contended)}{'' if at else f' {unit}'}"
         yield f"{what}: {amount} ({_share(one, group.contended)})."
-        rest -= group.contended.most
-    more = [(rest, "between other members")]
-    lines = one.lines - len(one.findings)
-    more += [(one.contended - examined, f"on {counted(lines, 'line')} not examined")] if lines else []
+        rest -= group.contended.most if sure else 0
+    text = [finding for finding in one.findings if not finding.simulated]
+    rows = (function.contended for finding in text for member in finding.members for function in member.functions)
+    missing = max(sum(finding.cost.contended for finding in text) - sum(rows), 0.0)
+    more = [(rest - missing, "between other members")] if sure else []
+    more += [(missing, "in no row of the text, of any member"), (one.unknown, "of members that are not known")]
     words = [f"{count:,.0f} ({_share(one, Bounds(count, count))}) {where}" for count, where in more if count >= 1]
     if groups and words:
-        yield f"And {', '.join(words)}."
+        yield f"The rest: {', '.join(words)}."
+    if any(map(doubted, one.findings)):
+        yield "What is marked (?) may be another member in the build of the report: give its own ELF file to know."
 
 
 def _share(one: RecordContention, amount: Bounds) -> str:
     """Of all contention of the profile."""
     share = amount.times(one.share / one.contended if one.contended else 0.0)
-    if share.most < _LEAST_SHARE:
-        return "less than 0.1%"
-    return f"{'' if share.least == share.most else 'at most '}{share.most:.1%} of all"
+    words = f"{'' if share.least == share.most else 'at most '}{share.most:.1%} of all"
+    return "less than 0.1%" if share.most < _LEAST_SHARE else words
 
 
-def _functions(one: RecordContention, names: Sequence[str], writes: bool) -> str:
+def _functions(pairs: Sequence[RecordPair], writes: bool) -> str:
     counts: Counter[str] = Counter()
-    for name in dict.fromkeys(name.replace("[]", "") for name in names):
-        counts.update(functions_of(one.findings, name, writes))
+    for pair in pairs:
+        counts.update(pair.stores if writes else pair.waits)
     return listed([name for name, _ in counts.most_common()], MOST_FUNCTIONS)
 
 

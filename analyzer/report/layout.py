@@ -10,14 +10,21 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from linesmith.analyzer.layouts.alignment import inferred_alignments, inferred_packed, inferred_record_alignment
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.dwarf import Reading
-from linesmith.analyzer.layouts.gaps import Gaps, gaps, line_of, lines, straddles
+from linesmith.analyzer.layouts.gaps import (
+    Gaps,
+    gaps,
+    inferred_alignments,
+    inferred_packed,
+    inferred_record_alignment,
+    line_of,
+    lines,
+    straddles,
+)
 from linesmith.analyzer.layouts.leaves import flatten
 from linesmith.analyzer.model import Dependency, Layout, LineMap, MemberSource, RecordSource, SourceScan
-from linesmith.analyzer.report.json_text import Json, fields_of, json_text, known
-from linesmith.analyzer.report.prose import counted, cut
+from linesmith.analyzer.report.prose import Json, counted, cut, fields_of, json_text, known
 
 if TYPE_CHECKING:
     from linesmith.analyzer.access.access_map import AccessMap

@@ -16,8 +16,7 @@ from urllib.parse import quote
 from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.lint.rules.catalogue import Rule, page, rule
 from linesmith.analyzer.model import Accepted, LintReport, Severity, Violation
-from linesmith.analyzer.report.json_text import Json, fields_of, json_text
-from linesmith.analyzer.report.prose import counted, in_columns
+from linesmith.analyzer.report.prose import Json, counted, fields_of, in_columns, json_text
 
 _BREAKS = str.maketrans({"\n": " ", "\r": " ", "\t": " "})
 
@@ -249,7 +248,7 @@ def _markdown_row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-# For services that show it beside a change, and all forms by the names of ``--format``.
+# For services that show it next to a change, and all forms by the names of ``--format``.
 
 _COMMANDS = {Severity.NOTE: "notice", Severity.WARNING: "warning", Severity.ERROR: "error"}
 _VALUE = {"%": "%25", "\r": "%0D", "\n": "%0A"}

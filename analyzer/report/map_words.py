@@ -26,8 +26,7 @@ def level(cell: Cell) -> int:
     """How hot a cell is drawn: 0 no access was seen, 1 nobody waited for it, up to ``HOTTEST``."""
     heat = cell.heat or 0.0
     heat = round(heat, 2) or heat  # as it is printed
-    touched = heat > 0 or cell.reads or cell.writes or cell.written
-    return 1 + sum(heat >= one for one in _LEVELS) if touched else 0
+    return 1 + sum(heat >= one for one in _LEVELS) if heat > 0 or cell.reads or cell.writes or cell.written else 0
 
 
 def levels() -> tuple[str, ...]:

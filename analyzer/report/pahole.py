@@ -8,9 +8,16 @@ from dataclasses import dataclass
 from itertools import accumulate
 from types import MappingProxyType
 
-from linesmith.analyzer.layouts.alignment import inferred_alignments, inferred_packed, inferred_record_alignment
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.gaps import Gaps, gaps, inner_padding, lines
+from linesmith.analyzer.layouts.gaps import (
+    Gaps,
+    gaps,
+    inferred_alignments,
+    inferred_packed,
+    inferred_record_alignment,
+    inner_padding,
+    lines,
+)
 from linesmith.analyzer.layouts.leaves import flatten
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, Member, RecordKind
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Sentences, lists and tables in lines of a given width; C code and names are as wide as they are.
+"""The forms that reports share: sentences, lists and tables in lines of a given width, and JSON.
 
-A table has columns as wide as their widest cell (``widest``, ``in_columns``); a last cell that is too long goes on
-below itself (``table_rows``), or any one that is flexible (``flexible_table``). Imports nothing that takes time, for
-every command prints.
+C code and names are as wide as they are. A table has columns as wide as their widest cell (``widest``,
+``in_columns``); a last cell that is too long goes on below itself (``table_rows``), or any one that is flexible
+(``flexible_table``). Imports nothing that takes time, for every command prints.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 import shlex
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
 from unicodedata import combining, east_asian_width
 
 from linesmith.analyzer.base.text import visible, with_cxx_names
@@ -29,6 +30,8 @@ _PART, _BROKEN, _ANGLE, MOST_ARGUMENTS = re.compile(r"[^_.:]*(?:_+|\.|:+|$)"), "
 # A name in a table or a picture is cut behind so many characters.
 MOST_CHARACTERS = 200
 _ON_ONE_LINE = str.maketrans({"\n": r"\u000a", "\t": r"\u0009"})
+# An object of JSON.
+Json: TypeAlias = dict[str, object]
 
 
 def prose(text: str, first: str = "", then: str = "", columns: int = WIDTH) -> str:
@@ -217,3 +220,29 @@ def columns(text: str) -> int:
     if text.isascii():
         return len(text)
     return sum(0 if combining(one) else 2 if east_asian_width(one) in "WF" else 1 for one in text)
+
+
+# JSON: values of the model as they are, or some of their fields. What the fields mean, and which there are, the
+# schemas in docs/ tell; fields are added, never renamed.
+
+
+def json_text(document: object) -> str:
+    """``document`` as indented JSON that ends in a newline; it may hold values of the model."""
+    import msgspec  # takes 30 ms, and most answers are text
+
+    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+
+
+def fields_of(one: object, *names: str) -> Json:
+    """These attributes of ``one``, in this order."""
+    return {name: getattr(one, name) for name in names}
+
+
+def known(fields: Json) -> Json:
+    """Without the fields that say nothing: ``None``, false, an empty text or list; a zero does."""
+    return {name: value for name, value in fields.items() if value not in (None, "", ()) and value is not False}
+
+
+def hexadecimal(address: int | None) -> str | None:
+    """An address as text: numbers of 64 bits are not safe in JSON."""
+    return None if address is None else f"{address:#x}"

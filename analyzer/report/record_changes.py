@@ -23,7 +23,7 @@ from linesmith.analyzer.report.candidate import (
 )
 from linesmith.analyzer.report.prose import counted, flexible_table, short_title
 from linesmith.analyzer.report.structure import short_advice
-from linesmith.analyzer.sharing.accounts import type_of
+from linesmith.analyzer.sharing.findings import type_of
 from linesmith.analyzer.sharing.records import WORTH_CHANGING
 
 # Rows of the table, and characters of a name in it.
@@ -167,10 +167,14 @@ def explained(answers: Sequence[RecordAnswer]) -> RecordAnswer | None:
 
 
 def shown_answers(answers: Sequence[RecordAnswer]) -> list[RecordAnswer]:
-    """Those with rows of their own, numbered by row: with a change, then those that are not too small a part."""
+    """Those with rows of their own, numbered by row: with a change, then those that are not too small a part.
+
+    That whose change saves most has one, however small a part it is.
+    """
+    best = explained(answers)
     worth = sorted(
         (one for one in answers if one.changes or one.share >= WORTH_CHANGING),
-        key=lambda one: not (one.changes or one.reason.startswith(ALONE)),
+        key=lambda one: (one is not best, not (one.changes or one.reason.startswith(ALONE))),
     )
     rows = accumulate(sum(1 for _ in rows_of(one)) for one in worth)
     shown = sorted((one for one, row in zip(worth, rows, strict=True) if row <= MOST_ROWS), key=lambda one: one.rank)

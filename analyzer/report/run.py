@@ -187,7 +187,7 @@ def verdict_rows(result: Result) -> Iterator[str]:
         yield f"what {result.best} does: {'; '.join(moves)}"
     for one in sorted(result.confirmed, key=lambda one: one.variant != result.best):
         if not one.only_shown:
-            # What must be said with the verdict, lest the interval is taken for one.
+            # What must be stated with the verdict, lest the interval is taken for one.
             open_loss = f"; a loss of up to {loss(one):.1%} is not excluded" if unproven(one) else ""
             but = f"; {one.reason}" if one.verdict is VerdictKind.UNDECIDED else open_loss
             change = f"{signed(one.change)} ({interval(one)})"

@@ -15,7 +15,7 @@ import msgspec
 
 from linesmith.analyzer.base.text import WIDTH, paragraph
 from linesmith.analyzer.model import Comparison, FailureKind, Result
-from linesmith.analyzer.report.json_text import json_text
+from linesmith.analyzer.report.prose import json_text
 from linesmith.analyzer.report.run import (
     emulated,
     equal_builds,

@@ -17,8 +17,7 @@ from linesmith.analyzer.model import (
     SlabPlace,
     StructuralAdvice,
 )
-from linesmith.analyzer.report.json_text import Json, fields_of, json_text
-from linesmith.analyzer.report.prose import WIDTH, counted, prose
+from linesmith.analyzer.report.prose import WIDTH, Json, counted, fields_of, json_text, prose
 from linesmith.analyzer.report.structure import advice_object, advice_rows
 from linesmith.analyzer.slab.allocation import bytes_for, pages_for
 from linesmith.analyzer.slab.starts import TypeSlabs, together

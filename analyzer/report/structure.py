@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import Accessor, Gain, Layout, MemoryUse, StructuralAdvice, StructureKind
-from linesmith.analyzer.report.json_text import Json, fields_of
 from linesmith.analyzer.report.pahole import excerpt
-from linesmith.analyzer.report.prose import WIDTH, counted, label_rows, labelled, prose
+from linesmith.analyzer.report.prose import WIDTH, Json, counted, fields_of, label_rows, labelled, prose
 
 LABEL = 12
 MOST_SAMPLED = 5

@@ -27,9 +27,8 @@ from linesmith.analyzer.report.change_block import (
     nothing_to_change,
     sharded_rows,
 )
-from linesmith.analyzer.report.json_text import Json, fields_of, json_text
 from linesmith.analyzer.report.pahole import excerpt
-from linesmith.analyzer.report.prose import WIDTH, label_rows, labelled, prose
+from linesmith.analyzer.report.prose import WIDTH, Json, fields_of, json_text, label_rows, labelled, prose
 from linesmith.analyzer.report.record_changes import (
     RecordAnswer,
     answers_text,
@@ -40,7 +39,7 @@ from linesmith.analyzer.report.record_changes import (
 from linesmith.analyzer.report.structure import advice_object, advice_rows
 
 # Lines of the first screen, and those that the explained change has at least.
-MOST_LINES, LEAST_BLOCK = 56, 28
+MOST_LINES, LEAST_BLOCK = 56, 25
 # Characters of a build-id, and candidates of a record of which none is recommended.
 MOST_BUILD_ID = 12
 MOST_POSSIBLE = 5

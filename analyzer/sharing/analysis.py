@@ -10,9 +10,11 @@ from functools import partial
 from pathlib import Path
 
 from linesmith.analyzer.access.access_map import AccessMap
+from linesmith.analyzer.access.store import KeptAnswers, kept_answers
+from linesmith.analyzer.attribution.code_touches import with_written_names
 from linesmith.analyzer.attribution.evidence import evidence_of, function_names
-from linesmith.analyzer.attribution.found_objects import found_objects
 from linesmith.analyzer.attribution.identify import (
+    found_objects,
     identified,
     lines_known_to_hold,
     lines_of_unknown_memory,
@@ -36,7 +38,6 @@ from linesmith.analyzer.sharing.contended_lock import name_locks
 from linesmith.analyzer.sharing.cost import removable_limit
 from linesmith.analyzer.sharing.findings import code_evidence, findings
 from linesmith.analyzer.sharing.records import WORTH_CHANGING, RecordContention, contention_by_record
-from linesmith.analyzer.sharing.store import KeptAnswers, kept_answers
 from linesmith.analyzer.slab.allocation import Kernel
 from linesmith.analyzer.slab.caches import machine_of, release_of
 
@@ -58,6 +59,7 @@ class Explanation:
     """Findings of a profile, hottest first.
 
     ``left_out`` are lines that were not looked at: those that emulation makes hot, and those below the hottest.
+    ``symbols`` are those of functions of C++, by the names in the profile.
     ``profile`` is the one ``given``, with its addresses as in the ELF file, if they are of the ``same_build``, and with
     what its objects are. ``votes`` are those of the code on these, by their first address. ``reading`` is that of the
     ELF file, ``accesses`` its access map, where one can be made. ``reports`` counts those of the profile's text.
@@ -72,6 +74,7 @@ class Explanation:
     reading: Reading
     given: Profile
     accesses: AccessMap | None = None
+    symbols: Mapping[str, str] = field(default_factory=dict)
     reports: int = 1
     votes: Mapping[int, LineObject] = field(default_factory=dict)
     others: tuple[Finding, ...] = ()
@@ -150,17 +153,20 @@ def explain(
     """
     _refuse_unfit(reading, profile, trust)
     accesses = map_of(Path(reading.identity.path))
+    symbols: Mapping[str, str] = {}
+    if accesses is not None and not is_kernel(reading.layouts):
+        profile, accesses, symbols = with_written_names(profile, accesses, reading.identity)
     answers, question = kept_answers(reading, profile, trust.value, accesses is not None, top), ("explanation",)
     if answers is not None and (kept := answers.load(question, _KeptExplanation)) is not None:
-        return kept.explanation(reading, profile, accesses, answers)
-    found = replace(_explained_anew(reading, profile, top, accesses, trust), answers=answers)
+        return replace(kept.explanation(reading, profile, accesses, answers), symbols=symbols)
+    found = replace(_explained_anew(reading, profile, top, accesses, symbols, trust), answers=answers)
     if answers is not None:
         answers.keep(question, _KeptExplanation.of(found))
     return found
 
 
 def _explained_anew(
-    reading: Reading, profile: Profile, top: int, accesses: AccessMap | None, trust: Trust
+    reading: Reading, profile: Profile, top: int, accesses: AccessMap | None, symbols: Mapping[str, str], trust: Trust
 ) -> Explanation:
     """What ``explain`` answers."""
     given, elf, kernel = profile, Path(reading.identity.path), is_kernel(reading.layouts)
@@ -178,11 +184,11 @@ def _explained_anew(
     kept, left_out = _hottest(profile, top)
     objects = open_objects(profile, kernel)
     # Of the functions of both at once: to look for any takes most of the time.
-    code = _code_of((*objects, *kept), profile, elf)
+    code = _code_of((*objects, *kept), profile, elf, symbols)
     evidence = code_evidence(objects, profile, containment_of(reading.layouts), *code, accesses, same_build)
     known = identified(profile, objects, evidence)
     profile = replace(profile, areas=known.areas)
-    found = Explanation((), left_out, profile, same_build, reading, given, accesses, votes=known.votes)
+    found = Explanation((), left_out, profile, same_build, reading, given, accesses, symbols=symbols, votes=known.votes)
     locked = name_locks(_explained(found, kept, code), reading.layouts, accesses, partial(touched, elf), profile)
     if profile.recording is not None:
         profile = replace(profile, areas=(*profile.areas, *found_objects(profile, locked, reading.layouts)))
@@ -283,7 +289,7 @@ def _explained(found: Explanation, lines: Sequence[CacheLine], code: _Code | Non
     explained = findings(
         found.profile,
         reading.layouts,
-        *(code or _code_of(lines, found.profile, elf)),
+        *(code or _code_of(lines, found.profile, elf, found.symbols)),
         lines,
         found.accesses,
         found.same_build,
@@ -296,10 +302,14 @@ def _explained(found: Explanation, lines: Sequence[CacheLine], code: _Code | Non
     return explained
 
 
-def _code_of(lines: Sequence[CacheLine], profile: Profile, elf: Path) -> _Code:
-    """What the functions of the lines declare, and the operands of their instructions."""
-    asked = function_names(replace(profile, lines=tuple(lines)))
-    return touched(elf, *asked), operands(elf, *asked)
+def _code_of(lines: Sequence[CacheLine], profile: Profile, elf: Path, symbols: Mapping[str, str]) -> _Code:
+    """What the functions of the lines declare, and the operands of their instructions; ``symbols`` are the file's."""
+    whole, cut = function_names(replace(profile, lines=tuple(lines)))
+    written = {symbols[name]: name for name in (*whole, *cut) if name in symbols}
+    asked = [symbols.get(name, name) for name in whole] + [symbols[name] for name in cut if name in symbols]
+    code = asked, [name for name in cut if name not in symbols]
+    declared = tuple(replace(one, function=written.get(one.function, one.function)) for one in touched(elf, *code))
+    return declared, tuple(replace(it, function=written.get(it.function, it.function)) for it in operands(elf, *code))
 
 
 def _refuse_unfit(reading: Reading, profile: Profile, trust: Trust) -> None:

@@ -68,7 +68,7 @@ def line_cost(
     """
     here = parts(line.accesses, members, objects, line.bytes)
     if line.conflicts:
-        cost = _recorded_cost(line, here, {**part_names(unseen, objects), **part_names(members, objects)})
+        cost = recorded_cost(line, {**part_names(unseen, objects), **part_names(members, objects)}, here)
     else:
         # IBS counts atomic updates among the loads.
         ibs = any(event.startswith("ibs_") for event in profile.events)
@@ -186,8 +186,10 @@ class _LineSum:
             self.unknown += victims.contended
         elif share.least < share.most and not (victims.part.waited_for and len(victims.here) == 1):
             self.notes[OWN_STORES if self._knows(victims.here) else NO_RATES] = None
-        for name in victims.here:
-            self._add(victims, name, CACHE_LINE_BYTES, self._blamed_share(name, victims.here))
+        for name, stores in victims.here.items():
+            # In which share of the misses the writer is the one who took the line.
+            took = share_of(stores, sum(victims.here.values())) if self._knows(victims.here) else ANY
+            self._add(victims, name, CACHE_LINE_BYTES, ALL if len(victims.here) == 1 else took)
         if victims.beside and not victims.here:
             for name in victims.beside:
                 self._add(victims, name, ADJACENT_LINE_BYTES, ANY)
@@ -202,12 +204,6 @@ class _LineSum:
             return NONE
         others = sum(found.values()) - found[part]
         return Bounds(0.0, share_of(others, sum(found.values())).most) if self._knows(found) else ANY
-
-    def _blamed_share(self, writer: str, found: Mapping[str, float]) -> Bounds:
-        """Share of the misses in which the writer is the one who took the line."""
-        if len(found) == 1:
-            return ALL
-        return share_of(found[writer], sum(found.values())) if self._knows(found) else ANY
 
     def _knows(self, found: Mapping[str, float]) -> bool:
         """Whether sampled stores tell how often each writes."""
@@ -236,7 +232,7 @@ def _victims(part: LinePart, near: Sequence[LinePart], far: Sequence[LinePart]) 
 
 
 def _waited(part: LinePart) -> dict[int | None, tuple[int, float]]:
-    """Contended accesses and their cycles by CPU; ``None`` stands for CPUs that are not told apart."""
+    """Contended accesses and their cycles by CPU; ``None`` stands for CPUs that are not distinguished."""
     counts: Counter[int | None] = Counter()
     cycles: dict[int | None, float] = {}
     for access in part.accesses:
@@ -262,7 +258,7 @@ def _writers(parts: Sequence[LinePart], cpu: int | None) -> dict[str, int]:
     return found
 
 
-def _recorded_cost(line: CacheLine, parts: Sequence[LinePart], names: Mapping[int, str]) -> LineCost:
+def recorded_cost(line: CacheLine, names: Mapping[int, str], parts: Sequence[LinePart] = ()) -> LineCost:
     """The cost of a line with conflicts; ``names`` give the part at an offset."""
     grouped: dict[tuple[str, str], list[Conflict]] = {}
     false = []
@@ -299,8 +295,7 @@ def share_of(count: float, total: float, z: float = Z) -> Bounds:
     share, spread = count / total, z * z / total
     middle = (share + spread / 2) / (1 + spread)
     half = z * sqrt(share * (1 - share) / total + spread / (4 * total)) / (1 + spread)
-    least = 0.0 if count <= 0 else max(0.0, middle - half)
-    return Bounds(least, 1.0 if count >= total else min(1.0, middle + half))
+    return Bounds(0.0 if count <= 0 else max(0.0, middle - half), 1.0 if count >= total else min(1.0, middle + half))
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,8 +348,7 @@ def total(accesses: Iterable[Access]) -> WaitedCycles:
 def unlisted(line: CacheLine) -> int:
     """Contended accesses of the line that stand in no row: people leave rows out when they paste."""
     missing = line.contended - sum(access.contended for access in line.accesses)
-    noise = len(line.accesses) * (1 + _ROUNDING * line.contended)
-    return missing if missing > noise else 0
+    return missing if missing > len(line.accesses) * (1 + _ROUNDING * line.contended) else 0
 
 
 def conflict_cycles(one: Conflict) -> float:

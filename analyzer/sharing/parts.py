@@ -2,7 +2,8 @@
 """What a layout can part on a line: members of the outermost records, and elements of arrays of records.
 
 With each part go its accesses and the CPUs and NUMA nodes that they came from, as far as a profile tells. A member
-that lies on two hot lines is told of, too: whoever uses it waits for two lines instead of one.
+that lies on two hot lines is named, too: whoever uses it waits for two lines instead of one. ``blames`` names who
+took the line from whom: a recording's conflicts, counted by the members of both sides.
 """
 
 from __future__ import annotations
@@ -12,14 +13,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from linesmith.analyzer.attribution.lock import is_lock, waits_for_lock
+from linesmith.analyzer.attribution.lock import has_lock, is_lock, is_lock_word, waits_for_lock
+from linesmith.analyzer.attribution.variables import ObjectMap
 from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.containment import containment_of
 from linesmith.analyzer.layouts.gaps import lines_touched, straddles
 from linesmith.analyzer.model import (
     ADJACENT_LINE_BYTES,
     CACHE_LINE_BYTES,
     Access,
     CacheLine,
+    Conflict,
     Finding,
     LineMember,
     LineObject,
@@ -102,8 +106,7 @@ def origin(accesses: Iterable[Access]) -> AccessOrigin:
             found.append(AccessOrigin(listed, nodes, len(listed) if listed else access.cpus))
     known = [one.cpus for one in found if one.cpus is not None]
     cpus = frozenset().union(*known) if found and len(known) == len(found) else None
-    counts = [one.count for one in found if one.count is not None]
-    least = max((len(cpus) if cpus else 0, *counts), default=0)
+    least = max((len(cpus) if cpus else 0, *[one.count for one in found if one.count is not None]), default=0)
     return AccessOrigin(cpus, frozenset().union(*(one.nodes for one in found)), least or None)
 
 
@@ -196,12 +199,37 @@ def parts(
 
 def part_names(members: Sequence[LineMember], objects: Sequence[LineObject]) -> Mapping[int, str]:
     """The part at each offset of the line: a member, or its element where that is a record and no word of a lock."""
+    return _names(members, objects, lambda member: _part(member.path, member.top, lock=member.lock))
 
-    def part(member: LineMember) -> str:
-        element, dot, _ = member.path.partition(".")
-        return element if "[" in element and (dot or not member.lock) else member.top
 
-    return _names(members, objects, part)
+def _part(path: str, top: str, *, lock: bool) -> str:
+    element, dot, _ = path.partition(".")
+    return element if "[" in element and (dot or not lock) else top
+
+
+# Where a record is in its memory: its layout, and how many bytes behind the start of an object it begins.
+RecordFrame = tuple[int, int]
+
+
+def names_by_address(line: CacheLine, frame: RecordFrame, known: ObjectMap, layouts: Layouts) -> dict[int, str]:
+    """The part at each offset of the conflicts on a line that was not explained, by its address."""
+    layout, inside = frame
+    size, names, first = layouts.by_id(layout).size, dict[int, str](), None
+    for offset in (offset for one in line.conflicts for offset in (one.offset, one.writer_offset)):
+        address = (line.address or 0) + offset
+        held = known.at(address)
+        begin = held.start + inside if held else 0
+        if offset in names or held is None or not 0 <= address - begin < size:
+            continue
+        first = begin if first is None else first
+        distance = begin - (line.address or 0)
+        of = "" if begin == first else f" of the {layouts.by_id(layout).name} at {distance:#x}"
+        leaves, name = containment_of(layouts).leaves(layout, address - begin), f"{address - begin:#x}"
+        if leaf := min(leaves, key=lambda one: bool(one.member.dimensions), default=None):
+            lock = has_lock(name for name, _ in leaf.chain) or is_lock_word(leaf.member)
+            name = _part(leaf.path, re.split(r"[.[]", leaf.path)[0], lock=lock)
+        names[offset] = f"{name}{of}"
+    return names
 
 
 def top_names(members: Sequence[LineMember], objects: Sequence[LineObject]) -> Mapping[int, str]:
@@ -212,7 +240,7 @@ def top_names(members: Sequence[LineMember], objects: Sequence[LineObject]) -> M
 def _names(
     members: Sequence[LineMember], objects: Sequence[LineObject], named: Callable[[LineMember], str]
 ) -> Mapping[int, str]:
-    """Names by offset; the words of a lock are one lock, and of objects behind the first it is told what they are.
+    """Names by offset; the words of a lock are one lock, and of objects behind the first it is shown what they are.
 
     Where only function names say that an offset is a lock's, without a type, the line has one lock.
     """
@@ -231,3 +259,59 @@ def _names(
             whose = name if kind == ObjectKind.GLOBAL and name else f"the {other.type} at {other.start:#x}"
             found[member.offset] += f" of {whose}"
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """Misses on ``victim`` because ``writer`` was written; both are names of top members.
+
+    ``misses`` are all of them, ``false`` those in which no byte of the victim's own had been written elsewhere.
+    ``shadowed`` counts accesses to the victim that hit only because a miss on another member had just brought the
+    line back, ``false_shadowed`` those of them to bytes that nobody had written. The functions are those of the
+    heaviest conflict.
+    """
+
+    victim: str
+    writer: str
+    misses: int
+    false: int
+    shadowed: int
+    false_shadowed: int
+    victim_function: str
+    writer_function: str
+
+
+def blames(conflicts: Sequence[Conflict], names: Mapping[int, str]) -> tuple[Blame, ...]:
+    """Conflicts added up by members, heaviest first; ``names`` gives the top member at an offset in the line."""
+    grouped: dict[tuple[str, str], list[Conflict]] = {}
+    for one in conflicts:
+        victim, writer = (names.get(offset, f"{offset:#x}") for offset in (one.offset, one.writer_offset))
+        grouped.setdefault((victim, writer), []).append(one)
+    summed = (_blame(victim, writer, group) for (victim, writer), group in grouped.items())
+    return tuple(sorted(summed, key=lambda one: (-one.misses, -one.shadowed, one.victim, one.writer)))
+
+
+def false_misses(found: Sequence[Blame]) -> Counter[frozenset[str]]:
+    """False-sharing misses by the two members that meet, whichever of them suffers; shadowed ones are meant too.
+
+    Whatever a CPU touches first on a line suffers the miss. Were that member elsewhere, the next one would.
+    """
+    counts: Counter[frozenset[str]] = Counter()
+    for one in found:
+        if one.victim != one.writer:
+            counts[frozenset((one.victim, one.writer))] += one.false + one.false_shadowed
+    return counts
+
+
+def _blame(victim: str, writer: str, group: Sequence[Conflict]) -> Blame:
+    heaviest = max(group, key=lambda one: one.misses + one.shadowed)
+    return Blame(
+        victim,
+        writer,
+        sum(one.misses for one in group),
+        sum(one.misses for one in group if not one.true_sharing),
+        sum(one.shadowed for one in group),
+        sum(one.shadowed for one in group if not one.true_sharing),
+        heaviest.function or "[unknown]",
+        heaviest.writer_function or "[unknown]",
+    )

@@ -9,17 +9,18 @@ stores by other CPUs.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
-from linesmith.analyzer.attribution.lock import is_lock
+from linesmith.analyzer.attribution.lock import is_lock, waits_for_lock
 from linesmith.analyzer.attribution.variables import ObjectMap, lines_apart, main_area
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import (
     Bounds,
     CacheLine,
     Finding,
+    LineCost,
     LineMember,
     ObjectArea,
     ObjectKind,
@@ -27,8 +28,9 @@ from linesmith.analyzer.model import (
     Profile,
     TriageKind,
 )
-from linesmith.analyzer.sharing.accounts import type_of
-from linesmith.analyzer.sharing.parts import OF_LINE
+from linesmith.analyzer.sharing.cost import recorded_cost
+from linesmith.analyzer.sharing.findings import type_of
+from linesmith.analyzer.sharing.parts import OF_LINE, RecordFrame, names_by_address, part_names
 
 # A kind that explains less of a record's contention is not named with the main one; so many are.
 KIND_SHARE, MOST_KINDS = 0.25, 2
@@ -36,6 +38,9 @@ KIND_SHARE, MOST_KINDS = 0.25, 2
 WORTH_CHANGING, WORTH_MOVING = 0.01, 0.1
 # A recording with fewer misses in all, or with fewer for each access, has no contention.
 QUIET_MISSES, QUIET_RATE = 100, 1e-4
+_CLEARS = "clear_page"
+# Functions of a pair, on either side.
+MOST_USERS = 12
 # Variables that are locks are called by their own name, and those of records up to this size (counters, list heads).
 _SMALL = 32
 # What stands behind a member of another object of the line, or of another variable on it.
@@ -50,12 +55,17 @@ _VARIABLES = (ObjectKind.GLOBAL, ObjectKind.PER_CPU)
 
 @dataclass(frozen=True, slots=True)
 class RecordPair:
-    """``victim`` waits for stores to ``writer`` in ``function``; both may be one."""
+    """``victim`` misses after stores to ``writer`` in ``function``; both may be one.
+
+    ``waits`` and ``stores`` are the functions of either side with their samples, most first.
+    """
 
     victim: str
     writer: str
     function: str
     contended: Bounds
+    waits: dict[str, int] = field(default_factory=dict)
+    stores: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +76,8 @@ class RecordContention:
     alignment of the members can remove, are of all contention of the profile. ``kinds`` are what is wrong, ``pairs``
     who waits for whom, heaviest first. ``fixed`` tells that the whole record lies on one line in any order of its
     members, ``several`` that those who meet are of different objects. ``findings`` are the lines that were explained,
-    heaviest first; ``apart`` is the owner of what emulation makes hot.
+    heaviest first; ``apart`` is the owner of what emulation makes hot. Of ``unknown`` contention the members are not
+    known.
     """
 
     name: str
@@ -81,6 +92,7 @@ class RecordContention:
     several: bool = False
     findings: tuple[Finding, ...] = ()
     apart: str = ""
+    unknown: float = 0.0
 
     @property
     def type(self) -> str:
@@ -90,7 +102,8 @@ class RecordContention:
     @property
     def movable(self) -> bool:
         """Whether another order of the members can remove what is worth a change."""
-        if not self.type:
+        meet = TriageKind.STRADDLE in self.kinds or any(pair.victim != pair.writer for pair in self.pairs)
+        if not self.type or is_lock(self.type) or not meet:
             return False
         worth = self.share >= WORTH_CHANGING and self.removable.most >= WORTH_MOVING * self.share
         return worth and not (self.fixed or self.several or self.apart)
@@ -111,6 +124,7 @@ def contention_by_record(
     for one in explained.values():
         of_memory.setdefault(_origin(one), set()).add(_name(one))
     groups: dict[tuple[str, str, str], _RecordSum] = {}
+    frames = _frames(explained, profile, known) if profile.recording and layouts else {}
     called = {id(area): (_memory(area), _area_name(area)) for area in (None, *profile.areas)}
     for line in profile.lines:
         finding, contended = explained.get(line.rank), waits(line)
@@ -122,21 +136,38 @@ def contention_by_record(
         owner = finding.apart if finding else apart.get(line.address or 0, "")
         share = finding.share if finding and not profile.recording else contended / total
         key = owner, "" if owner else name, "" if name or owner else place
-        groups.setdefault(key, _RecordSum()).add(line, finding, place, contended, share)
+        frame = frames.get((place, name))
+        names = names_by_address(line, frame, known, layouts) if frame and layouts else {}
+        names |= part_names(finding.members, finding.objects) if finding and line.conflicts else {}
+        groups.setdefault(key, _RecordSum()).add(line, finding, place, contended, share, names)
     records = (group.record(name, owner, layouts) for (owner, name, _), group in groups.items())
     return tuple(sorted(records, key=lambda one: (-one.share, -one.contended, not one.name, one.name)))
+
+
+def _frames(explained: Mapping[int, Finding], profile: Profile, known: ObjectMap) -> dict[tuple[str, str], RecordFrame]:
+    """By memory and record how the lines that were explained place it; they name the members of all its lines."""
+    found: dict[tuple[str, str], RecordFrame] = {}
+    for line in profile.lines:
+        finding, begin = explained.get(line.rank), line.address
+        first = finding.objects[0] if finding and finding.objects else None
+        if finding is None or first is None or begin is None or first.layout is None or first.ways:
+            continue
+        held = known.at(begin + max(first.start, 0))
+        if first.outcome is Outcome.RESOLVED and held:
+            found.setdefault((_origin(finding), _name(finding)), (first.layout, begin + first.start - held.start))
+    return found
 
 
 def shares_by_line(records: Iterable[RecordContention], findings: Iterable[Finding]) -> dict[int, float]:
     """The share of each finding's record in all contention of the profile, by the rank of the line.
 
-    Records that are set apart or not known have none.
+    Records that are excluded or not known have none.
     """
     named = [one for one in records if one.name and not one.apart]
     by_name = {one.name: one.share for one in named}
     by_rank = {finding.rank: one.share for one in named for finding in one.findings}
-    shares = {one.rank: by_rank.get(one.rank, by_name.get(_name(one), 0.0)) for one in findings if not one.apart}
-    return {rank: share for rank, share in shares.items() if share}
+    shares = ((one.rank, by_rank.get(one.rank, by_name.get(_name(one), 0.0))) for one in findings if not one.apart)
+    return {rank: share for rank, share in shares if share}
 
 
 def quiet(records: Iterable[RecordContention], profile: Profile) -> str:
@@ -156,17 +187,14 @@ def quiet(records: Iterable[RecordContention], profile: Profile) -> str:
 
 def _waits(profile: Profile) -> Callable[[CacheLine], int]:
     """What counts as contended on a line."""
-    if profile.recording is None:
-        return lambda line: line.contended
-    return lambda line: sum(one.misses for one in line.conflicts)
+    return lambda line: sum(one.misses for one in line.conflicts) if profile.recording else line.contended
 
 
 def _memory(area: ObjectArea | None) -> str:
     """``slab filp``, ``global init_pid_ns``, ``stack``."""
     if area is None or area.kind is ObjectKind.HEAP:
         return ""
-    place = area.name if area.name.endswith(area.kind.value) else f"{area.kind.value} {area.name}"
-    return _OF_CPU.sub("", place)
+    return _OF_CPU.sub("", area.name if area.name.endswith(area.kind.value) else f"{area.kind.value} {area.name}")
 
 
 def _area_name(area: ObjectArea | None) -> str:
@@ -207,60 +235,83 @@ class _RecordSum:
     removable: Bounds = field(default_factory=Bounds)
     places: Counter[str] = field(default_factory=Counter)
     kinds: Counter[TriageKind] = field(default_factory=Counter)
-    pairs: dict[tuple[str, str], RecordPair] = field(default_factory=dict)
+    pairs: defaultdict[tuple[str, str], Bounds] = field(default_factory=lambda: defaultdict(Bounds))
     several: float = 0.0
     findings: list[tuple[float, Finding]] = field(default_factory=list)
+    users: defaultdict[tuple[str, str, bool], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    own: int = 0
+    unknown: float = 0.0
 
-    def add(self, line: CacheLine, finding: Finding | None, place: str, contended: float, share: float) -> None:
-        """Add a line, of which all that waited is ``share`` of the profile."""
+    def add(
+        self,
+        line: CacheLine,
+        finding: Finding | None,
+        place: str,
+        contended: float,
+        share: float,
+        names: Mapping[int, str],
+    ) -> None:
+        """Add a line, of which all that waited is ``share`` of the profile; ``names`` are its parts by offset."""
         self.lines += 1
         self.contended += contended
         self.share += share
         self.places[place] += round(contended)
-        if finding is None:
+        if finding is None and not names:
+            self.unknown += contended
             # The addresses alone give a limit: misses for nothing between different offsets.
             false = sum(o.misses for o in line.conflicts if not o.true_sharing and o.offset != o.writer_offset)
             self.removable += Bounds(0.0, share * false / contended if contended else 0.0)
             return
-        cost = finding.cost
+        if finding:
+            cost = finding.cost
+            counted: float = cost.contended
+            self.findings.append((contended, finding))
+            for kind, count in _kinds(finding, contended):
+                self.kinds[kind] += count
+        else:
+            # Who clears whole pages meets what was there before the record.
+            met = (one for one in line.conflicts if _CLEARS not in f"{one.function} {one.writer_function}")
+            line = replace(line, conflicts=tuple(met))
+            cost, counted = recorded_cost(line, names), contended
+            self.kinds[TriageKind.FALSE_SHARING] += round(cost.removable.most)
+            self.own += round(cost.contended - cost.removable.most)
+        self.unknown += counted - cost.contended
         limit = Bounds(max(cost.removable.least, cost.adjacent.least), max(cost.removable.most, cost.adjacent.most))
-        self.removable += limit.times(min(1.0, share / cost.contended) if cost.contended else 0.0)
-        self.findings.append((contended, finding))
-        for kind, count in _kinds(finding, contended):
-            self.kinds[kind] += count
-        # Where it is not known who took the line from whom, those that can meet are told.
-        sure = all(one.contended.least == one.contended.most for one in cost.sharings)
-        meeting = () if sure else finding.triage.pairs
-        for pair in meeting:
-            self._pair(pair.reader, pair.writer, Bounds(0.0, pair.weight), finding)
-        for one in cost.sharings:
-            if not meeting or one.victim.member == one.writer.member:
-                self._pair(one.victim.member, one.writer.member, one.contended, finding)
+        self.removable += limit.times(min(1.0, share / counted) if counted else 0.0)
+        self._add_pairs(line, finding, cost, names)
 
-    def _pair(self, waiting: str, written: str, contended: Bounds, finding: Finding) -> None:
-        victim, writer = (name.partition(OF_LINE)[0] for name in (waiting, written))
-        function = next(iter(functions_of([finding], writer, writes=True)), "")
-        before = self.pairs.get((victim, writer), RecordPair(victim, writer, function, Bounds()))
-        named = function if before.contended.most < contended.most else before.function
-        self.pairs[victim, writer] = RecordPair(victim, writer, named, before.contended + contended)
-        variables = bool(finding.objects) and not finding.objects[0].type
-        if victim != writer and (variables or _OF_OTHER in victim + writer):
-            self.several += contended.most
+    def _add_pairs(self, line: CacheLine, finding: Finding | None, cost: LineCost, names: Mapping[int, str]) -> None:
+        """Add who waits for whom on a line, and in which functions."""
+        for conflict in line.conflicts:
+            pair = names.get(conflict.offset, ""), names.get(conflict.writer_offset, "")
+            for writes, function in ((True, conflict.writer_function), (False, conflict.function)):
+                self.users[*pair, writes].update({function: conflict.misses} if function else {})
+        variables = finding is not None and bool(finding.objects) and not finding.objects[0].type
+        for one in cost.sharings:
+            victim, writer = (side.member.partition(OF_LINE)[0] for side in (one.victim, one.writer))
+            if not names and finding:
+                for writes, member in ((True, writer), (False, victim)):
+                    self.users[victim, writer, writes].update(functions_of([finding], member, writes))
+            self.pairs[victim, writer] += one.contended
+            if victim != writer and (variables or _OF_OTHER in victim + writer):
+                self.several += one.contended.most
 
     def record(self, name: str, owner: str, layouts: Layouts | None) -> RecordContention:
         """The sum."""
         # Bare offsets are of memory in which no object was found.
-        told = (one for one in self.pairs.values() if not name or not one.victim.startswith(_OFFSET))
-        pairs = sorted(told, key=lambda one: (-one.contended.most, one.victim == one.writer, one.victim))
-        meeting = sum(one.contended.most for one in pairs if one.victim != one.writer)
-        several = 2 * self.several > meeting
-        kinds = self.kinds
+        pairs = []
+        for pair in (one for one in self.pairs if not (name and one[0].startswith(_OFFSET))):
+            waits, stores = (dict(self.users[*pair, writes].most_common(MOST_USERS)) for writes in (False, True))
+            pairs.append(RecordPair(*pair, next(iter(stores), ""), self.pairs[pair], waits, stores))
+        pairs.sort(key=lambda one: (-one.contended.most, one.victim == one.writer, one.victim))
+        several = 2 * self.several > sum(one.contended.most for one in pairs if one.victim != one.writer)
+        kinds, own = self.kinds, (TriageKind.TRUE_SHARING, TriageKind.LOCK_CONTENTION)
+        if self.own:
+            kinds[max(own, key=kinds.__getitem__)] += self.own
         if several and TriageKind.FALSE_SHARING in kinds:
-            kinds = Counter({TriageKind.SEVERAL_OBJECTS: kinds[TriageKind.FALSE_SHARING]}) | kinds
-            del kinds[TriageKind.FALSE_SHARING]
+            kinds = Counter({TriageKind.SEVERAL_OBJECTS: kinds.pop(TriageKind.FALSE_SHARING)}) | kinds
         least = KIND_SHARE * max(kinds.values(), default=0)
-        ordered = sorted(self.findings, key=lambda one: (-one[0], one[1].rank))
-        explained = tuple(finding for _, finding in ordered)
+        explained = tuple(one for _, one in sorted(self.findings, key=lambda one: (-one[0], one[1].rank)))
         fixed = bool(explained) and _fixed(explained[0], layouts)
         limit = 0.0 if fixed and not several else min(self.share, self.removable.most)
         return RecordContention(
@@ -276,6 +327,7 @@ class _RecordSum:
             several,
             explained,
             owner,
+            self.unknown,
         )
 
 
@@ -330,11 +382,13 @@ def functions_of(found: Iterable[Finding], name: str, writes: bool) -> dict[str,
     counts: Counter[str] = Counter()
     plain = _INDEX.sub("", name).partition(_OF_OTHER)[0]
     for finding in found:
-        for member in (member for member in finding.members if member.top == plain):
-            # Whoever takes a lock writes it.
-            every = writes and member.lock and not member.writes
+        own = [member for member in finding.members if member.top == plain]
+        sampled = any(member.writes for member in own)
+        for member in own:
             for one in member.functions:
+                # Whoever takes a lock writes it, and who was only seen to wait for it looks at it.
+                takes = writes and member.lock and not sampled and not waits_for_lock(one.name)
                 count = one.stores if writes else one.contended
-                if count or (writes and one.writes_inferred) or every:
-                    counts[one.name] += one.contended if every else count
+                if count or (writes and one.writes_inferred) or takes:
+                    counts[one.name] += one.contended if takes else count
     return dict(counts.most_common())

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The diagnosis of a line: which members meet, who writes, and whether moving members can help.
 
-Rules in the order in which they are told: false sharing (two top-level members, one line, one of them
+Rules in the order in which they are reported: false sharing (two top-level members, one line, one of them
 written), lock contention (a lock's own words carry the contention: moving it is a band-aid), true sharing
 (one member carries it; straddling, where it lies on two hot lines), adjacent-line sharing (no writer here, one in the
 other half of the 128-byte pair), no writer seen. Several can hold at once.
@@ -26,14 +26,13 @@ from linesmith.analyzer.model import (
     Triage,
     TriageKind,
 )
-from linesmith.analyzer.sharing.accounts import Blame, blames, false_misses
-from linesmith.analyzer.sharing.parts import top_names
+from linesmith.analyzer.sharing.parts import Blame, blames, false_misses, top_names
 
 # A pair below this share of a line's contended loads is noise of the sampling.
 PAIR_SHARE = 0.01
 # A member that carries this share of the line's contention is what the line is about.
 MAIN_SHARE = 0.5
-# Objects of a line that are told.
+# Objects of a line that are named.
 MOST_OBJECTS = 4
 # Pairs of members in the sentence, and blames among the reasons.
 MOST_PAIRS = 3
@@ -71,7 +70,7 @@ class TopMember:
 
     @property
     def doubted(self) -> bool:
-        """Whether it is in doubt that what was sampled is this member at all."""
+        """Whether it is uncertain that what was sampled is this member at all."""
         return all(member.doubted for member in self.members)
 
     @property
@@ -91,7 +90,7 @@ class TopMember:
 
     @property
     def within(self) -> tuple[str, str] | None:
-        """The part that most wait on and nobody writes, and the one beside it in the same element that is written."""
+        """The part that most wait on and nobody writes, and the one next to it in the same element that is written."""
         read = [one for one in self.members if not one.written]
         waiting = {one.path: sum(function.contended for function in one.functions) for one in read}
         if self.lock or not read or 2 * sum(waiting.values()) < self.contended or not self.contended:
@@ -194,7 +193,7 @@ class _Contention:
         return self.own.get(name, 0) >= MAIN_SHARE * self.total
 
     def kinds(self, several: bool, buddy_written: bool) -> tuple[TriageKind, ...]:
-        """What is wrong, in the order in which it is told; ``several`` objects lie on the line."""
+        """What is wrong, main thing first; ``several`` objects lie on the line."""
         kinds = []
         main = [top for top in self.tops if self.is_main(top.name)]
         if self.pairs or any(top.within for top in main) or any(top.between_elements for top in self.tops):
@@ -249,7 +248,7 @@ def top_members(members: Sequence[LineMember], objects: Sequence[LineObject] = (
 
 
 def doubted(finding: Finding) -> frozenset[str]:
-    """Names of the members that pairs of the line are told of, though it is in doubt that they were sampled."""
+    """Names of the members that pairs of the line are about, though it is uncertain that they were sampled."""
     return frozenset(top.name for top in top_members(finding.members, finding.objects) if top.doubted)
 
 

@@ -153,7 +153,7 @@ class CacheOptions:
 
     @property
     def flags(self) -> bool:
-        """Whether anything but the name is said."""
+        """Whether anything but the name is stated."""
         return bool(self.alignment) or self.hwcache_align or self.kmalloc
 
 
@@ -229,7 +229,7 @@ def _measured(layout: Layout, known: KnownCache | None, kernel: Kernel, asked: C
 
 
 def found_cache(layout: Layout, name: str, object_bytes: int, stride: int, kernel: Kernel) -> FoundCache:
-    """The cache called so, in which objects of the record lay ``stride`` bytes apart."""
+    """The cache of that name, in which objects of the record lay ``stride`` bytes apart."""
     if name in kernel.measured:
         return FoundCache(kernel.measured[name], layout.size)
     request = kmalloc_request(object_bytes, kernel.machine) if _GENERAL.match(name) else None

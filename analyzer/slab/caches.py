@@ -309,10 +309,7 @@ def _of_release(release: Release) -> Iterator[KnownCache]:
 
 
 def machine_of(
-    name: str,
-    release: tuple[int, int] | None,
-    cpus: int = _DEFAULT.cpus,
-    page_bytes: int = _DEFAULT.page_bytes,
+    name: str, release: tuple[int, int] | None, cpus: int = _DEFAULT.cpus, page_bytes: int = _DEFAULT.page_bytes
 ) -> SlabMachine:
     """The machine of an ELF file by its ``name``; without a release the rules of Linux 6.12 hold."""
     rules = release or _DEFAULT.release

@@ -164,11 +164,10 @@ class SlabStarts:
         record = self._containment.layouts.by_id(layout)
         anywhere = max((record.size + line_bytes) / max(record.natural_alignment, record.alignment or 1), 1.0)
         doubt = self._doubt(layout)
-        known = self._starts(layout, line, line_bytes).get(start, 0.0)
-        return log((1 - doubt) * known + doubt / anywhere)
+        return log((1 - doubt) * self._starts(layout, line, line_bytes).get(start, 0.0) + doubt / anywhere)
 
     def in_row(self, layout: int, offset: int) -> int:
-        """Byte ``offset`` of an object in its slab; beside the object it is a byte of the one that follows or precedes.
+        """Byte ``offset`` of an object in its slab; outside the object it is one of the next or previous object.
 
         The same where no cache is known to hold such objects and nothing else.
         """

@@ -110,7 +110,7 @@ def _unit_flags(build: TreeBuild, unit: str) -> Flags | None:
     record = build.flags.directory / path.parent / f".{path.stem}.o.cmd"
     if record.is_file():
         return from_cmd_file(record, build.flags.directory, (build.tree, build.flags.directory))
-    # To ask make takes seconds, and once: nobody is told.
+    # To ask make takes seconds, and once: no progress is shown.
     return unit_commands(build.preparation, lambda _: None).flags(unit) if build.preparation else None
 
 

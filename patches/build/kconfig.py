@@ -112,7 +112,7 @@ def architecture(configuration: KernelConfiguration, tree: Path) -> str:
     return name
 
 
-# Beside the configuration, files with these names decide what make generates and which units it compiles.
+# Besides the configuration, files with these names decide what make generates and which units it compiles.
 _NAMES = ("Makefile", "Kbuild", "Kconfig")
 # Kbuild makes headers of these (Kbuild in the root of the tree).
 _BOUNDS = "kernel/bounds.c"

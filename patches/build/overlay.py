@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Changed files of a tree in a directory of their own that comes first wherever the compiler looks for a file.
 
-A name in quotes is looked for beside the file that has it. So beside the changed files lie links to the neighbours that
-lead to them in that way, and to what these and the changed ones include so. Nothing is written to the tree.
+A name in quotes is looked for next to the file that has it. So links to the neighbours
+that lead to them in that way, and to what these and the changed ones include so, lie next to the changed files. Nothing
+is written to the tree.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def quoted(file: str, text: bytes) -> tuple[str, ...]:
 
 
 class QuotedNeighbours:
-    """What has to lie beside the changed files, as more and more folders are looked into."""
+    """What has to lie next to the changed files, as more and more folders are looked into."""
 
     def __init__(self, quotes: Quotes, contents: Mapping[str, bytes | None]) -> None:
         """``contents`` are the changed files; ``None`` is no file."""
@@ -79,12 +80,12 @@ class QuotedNeighbours:
             for file in self._quotes.files(folder):
                 if file not in self._own:
                     self._known[file] = self._quotes.of(file)
-                    # It may name a changed file, or anything that lies beside it.
+                    # It may name a changed file, or anything that lies next to it.
                     if folder in self._changed and file in self._quotes.by_macro:
                         self._whole.add(folder)
 
     def needed(self) -> Iterator[str]:
-        """The files that are not changed and have to lie in their places beside those that are."""
+        """The files that are not changed and have to lie in their places next to those that are."""
         includers: dict[str, list[str]] = {}
         for file, names in self._known.items():
             for name in names:
@@ -110,7 +111,7 @@ Contents = Mapping[str, bytes | None]
 class Overlay:
     """``root`` holds ``files`` (relative to ``tree``) as they are to be compiled; ``gone`` are not to be there.
 
-    ``linked`` are files of the tree that lie beside them, ``entered`` the folders in which such were looked for.
+    ``linked`` are files of the tree that lie next to them, ``entered`` the folders in which such were looked for.
     """
 
     root: Path
@@ -123,7 +124,7 @@ class Overlay:
     _lock: Lock = field(default_factory=Lock, compare=False)
 
     def enter(self, folders: Iterable[str]) -> None:
-        """Link what has to lie beside the changed files, with the files of these folders taken into account."""
+        """Link what has to lie next to the changed files, with the files of these folders taken into account."""
         with self._lock:
             fresh = [folder for folder in folders if folder not in self.entered]
             if not fresh:
@@ -137,7 +138,7 @@ class Overlay:
                     (self.root / file).symlink_to(self.tree / file)
 
     def unit(self, file: str) -> Path:
-        """The path by which a compiler is given a file of the tree, so that it finds changed files beside it."""
+        """The path by which a compiler is given a file of the tree, so that it finds changed files next to it."""
         place = os.path.normpath(file)
         self.enter([str(PurePosixPath(place).parent)])
         return (self.root if place in self.files or place in self.linked else self.tree) / place

@@ -8,7 +8,7 @@ the tree have changed; the tree itself is only read.
 Kbuild builds elsewhere (``O=``) only from a clean tree; a tree with a ``.config`` is none. So it builds from a clean
 image of the tree made of symbolic links. Directories in which make puts things are made anew, everything else is one
 link. How Kbuild would compile each unit ``make -n`` says in seconds; ``-o prepare`` keeps it from asking for tools and
-libraries that only a whole build needs. What it says is kept beside the build.
+libraries that only a whole build needs. What it says is kept next to the build.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _link_folder(
         entries = {entry.name: entry for entry in found}
     for name, entry in entries.items():
         place = f"{folder}/{name}".lstrip("/")
-        # Kbuild leaves a ``.NAME.cmd`` beside whatever it made.
+        # Kbuild leaves a ``.NAME.cmd`` next to whatever it made.
         if place in left_out or name.endswith(".cmd") or f".{name}.cmd" in entries:
             continue
         # Folders named here are entered through links too; below them a link could lead into a loop.
@@ -133,7 +133,7 @@ class Preparation:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """What make is told on its command line beside the directory."""
+        """What make is given on its command line besides the directory."""
         return (f"ARCH={self.request.machine}", *self.tools.variables)
 
     @property

@@ -218,7 +218,7 @@ def probes(build: TreeBuild, file: str, variable: str, recorded: str | None) -> 
 def _including_units(tree: Path, file: str, recorded: str | None) -> tuple[str, ...]:
     """Units to try for ``file``, relative to ``tree``: the one DWARF names, then neighbours that include the file.
 
-    Headers beside it come last, for what needs the headers that another one includes before it.
+    Headers next to it come last, for what needs the headers that another one includes before it.
     """
     if file.endswith(".c"):
         return ()
@@ -234,7 +234,7 @@ def _neighbours(tree: Path, file: PurePosixPath) -> Iterator[str]:
     for path, text in _mentioning(tree, file, "*.c", _MOST_FILES):
         if (True, file.name) in included(text):
             yield path
-    # A header beside the file means it in angles by the end of its path, with a folder at least.
+    # A header next to the file means it in angles by the end of its path, with a folder at least.
     ends = {str(PurePosixPath(*file.parts[start:])) for start in range(len(file.parts) - 1)}
     for path, text in _mentioning(tree, file, "*.h", _MOST_HEADERS):
         if any(

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from linesmith.analyzer.base.child import Command
 from linesmith.analyzer.base.errors import EditRefused, LinesmithError, TreeError, VerificationFailed
 from linesmith.analyzer.base.text import visible
-from linesmith.analyzer.layouts.single_moves import is_user_abi
+from linesmith.analyzer.layouts.placement import is_user_abi
 from linesmith.analyzer.model import (
     Candidate,
     FactKind,
@@ -72,7 +72,7 @@ class Confirmed:
 
 
 def confirm(candidate: Candidate, tree: Tree, progress: Progress, remarks: Remarks | None = None) -> Confirmed:
-    """Edit the source, with ``remarks`` beside the members, and compile it; ``progress`` gets a line before slow steps.
+    """Edit the source, with ``remarks`` above members, and compile it; ``progress`` gets a line before slow steps.
 
     Raises ``TreeError``, ``DeclarationNotFound``, ``EditRefused``, ``ToolMissing``, and ``VerificationFailed`` when the
     compiler disagrees.
@@ -98,7 +98,7 @@ def as_it_is(type_: str, layout: Layout, tree: Tree, progress: Progress) -> Orig
 def declaration_in(type_: str, layout: Layout, tree: Tree) -> Iterator[Declared]:
     """The declaration of the record ``type_``, whose members, or those of a struct inside it, are in ``layout``.
 
-    What the system refuses in the block is said with the file it refused. Raises ``TreeError``,
+    What the system refuses in the block is stated with the file it refused. Raises ``TreeError``,
     ``DeclarationNotFound``, and ``EditRefused`` for one that user space shares.
     """
     try:
@@ -208,6 +208,8 @@ def patch_of(
     """
     declared, build = confirmed.original.declared, confirmed.original.build
     seen = Confirmation(confirmed.verification, confirmed.compiler, build.is_kernel, further, profiled)
+    if not build.is_kernel and build.made_from.startswith("cc"):
+        seen = replace(seen, flags=f"the options {tree.cflags}" if tree.cflags else "no options")
     title, usual = declared.record.title, style(tree.root, declared.file)
     change = confirmed.change
     return Patch(
@@ -271,7 +273,7 @@ def declaring_file(type_: str, layout: Layout, tree: Tree) -> str:
 
 
 def held_together(type_: str, layout: Layout, tree: Path) -> tuple[SourceFact, ...]:
-    """The members of conditionals, and what else moves as one: a candidate that parts them could not be written.
+    """The members of conditionals, and what else moves as one: a candidate that separates them could not be written.
 
     Nothing where the record's declaration is not found.
     """

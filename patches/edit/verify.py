@@ -3,7 +3,7 @@
 
 Where the tree, as it is configured, gives the very layout the candidate starts from, the outcome must be the
 candidate's to the bit. Where it gives another one (other configuration, other compiler), the same moves must give
-the same order, the members must be parted as well as predicted, and the record must not grow more than predicted.
+the same order, the members must be separated as well as predicted, and the record must not grow more than predicted.
 """
 
 from __future__ import annotations

@@ -9,57 +9,48 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from functools import cache
 from math import ceil
 from pathlib import Path
-
-import tree_sitter
 
 from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused
 from linesmith.analyzer.base.text import listed, paragraph
 from linesmith.analyzer.model import CompiledSize, ConfigurationCheck, PatchSeries, Refusal, RefusalCode, SeriesStep
 from linesmith.patches.build.kbuild import is_kernel
 from linesmith.patches.build.preparation import Progress
-from linesmith.patches.inline.classify import use_at
-from linesmith.patches.inline.find import reliance, unfit, unowned
-from linesmith.patches.inline.lifetimes import (
-    Caches,
-    Lifetimes,
-    copies,
-    lifetimes,
-    misaligned,
-    object_caches,
-    released_otherwise,
-)
+from linesmith.patches.inline.lifetimes import lifetimes, misaligned, object_caches, reliance, unfit, unowned
 from linesmith.patches.inline.pointer import (
     PointerMember,
+    PointerUse,
+    Role,
     commented_start,
     pointer_member,
     semantic_patch,
     with_object,
     without_emptied,
 )
-from linesmith.patches.inline.uses import RELEASES, PointerUse, Role
+from linesmith.patches.inline.uses import use_at
 from linesmith.patches.matrix.choice import CheckedChange
 from linesmith.patches.matrix.evidence import paragraphs, summary, unchecked
 from linesmith.patches.source.declaration import Declared, include_path, reached
 from linesmith.patches.source.macros import without_comments
 from linesmith.patches.source.records import RecordSpan, declaration_end, records_named
 from linesmith.patches.treewide.image import TreeImage, tree_image
-from linesmith.patches.treewide.mentions import (
+from linesmith.patches.treewide.series import broken, confirmed_series, from_first_to_last, message, never_compiled
+from linesmith.patches.treewide.spatch import SemanticPatch, include_folders, spatch
+from linesmith.patches.treewide.survey import (
+    MemberSearch,
     declared_in,
-    declared_with,
     files_naming,
     mentions_in,
     other_programs,
+    read_source,
+    searched,
+    surveyed,
     titles_of,
-    unread_files,
+    unresolved,
 )
-from linesmith.patches.treewide.rules import MemberRules
-from linesmith.patches.treewide.series import broken, confirmed_series, from_first_to_last, message, never_compiled
-from linesmith.patches.treewide.spatch import SemanticPatch, include_folders, spatch
-from linesmith.patches.treewide.survey import Survey, surveyed, unresolved
-from linesmith.patches.treewide.syntax import callee, enclosing, member_expression, operator_of, outermost, parsed
+from linesmith.patches.treewide.syntax import parsed
 
 
 def target_record(pointer: PointerMember, image: TreeImage, progress: Progress) -> Declared:
@@ -67,7 +58,7 @@ def target_record(pointer: PointerMember, image: TreeImage, progress: Progress) 
 
     Raises ``EditRefused`` when several declarations are left, ``DeclarationNotFound`` when there is none.
     """
-    file, apart = pointer.outer.file, other_programs(image.tree)
+    file, apart = pointer.outer.file, other_programs(image.tree, pointer.outer.file)
     naming = files_naming(image.tree, (pointer.record,), progress)[pointer.record]
     near = {file, *included(image, file)}
     for distance in range(3):
@@ -78,10 +69,10 @@ def target_record(pointer: PointerMember, image: TreeImage, progress: Progress) 
     raise DeclarationNotFound(f"{image.tree} has no body of {pointer.target}, which `{pointer.name}` points to")
 
 
-def included(image: TreeImage, file: str) -> tuple[str, ...]:
+def included(image: TreeImage, file: str) -> set[str]:
     """The files that ``file`` includes, directly or not, as far as they are found without knowing the configuration."""
     follow = include_path(include_folders(image.tree, file), image.read, image.has)
-    return tuple(sorted(reached((file,), follow) - {file}))
+    return reached((file,), follow) - {file}
 
 
 def _only(declared: list[Declared], pointer: PointerMember) -> Declared:
@@ -94,73 +85,90 @@ def _only(declared: list[Declared], pointer: PointerMember) -> Declared:
     raise EditRefused(Refusal(RefusalCode.AMBIGUOUS, declared[0].place, reason, "leave one declaration only"))
 
 
-# What aligns a member to a cache line in the kernel.
+# What aligns a member to a cache line in the kernel. In a program a compiler relies on an alignment that is promised,
+# and records may begin anywhere.
 _KERNEL_ALIGNMENT = "____cacheline_aligned_in_smp"
 
 
 @dataclass(frozen=True, slots=True)
-class Study:
-    """The pointer, what it leads to, who uses it, and what follows from that.
+class Inlined:
+    """What became of the request; ``series`` has no steps when something stands in the way from the beginning.
 
-    ``survey`` has every place that names the pointer, ``rules`` is the semantic patch. ``attribute`` aligns the
-    member; it is empty where the record's own alignment cannot follow. ``standing`` stand in the way, ``sites`` are
+    ``rules`` is the semantic patch for ``files``; the slab ``caches`` go. ``standing`` stand in the way, ``sites`` are
     places that a person should look at.
     """
 
     pointer: PointerMember
     target: Declared
-    survey: Survey
     uses: tuple[PointerUse, ...]
-    caches: Caches
+    caches: tuple[str, ...]
+    files: tuple[str, ...]
     rules: str
-    attribute: str
     standing: tuple[Refusal, ...]
     sites: tuple[Refusal, ...]
+    series: PatchSeries
 
 
-def study(record: str, member: str, image: TreeImage, progress: Progress) -> Study:
-    """Look at the tree; raises what ``inlined`` does."""
-    tree, apart = image.tree, other_programs(image.tree)
-    naming = files_naming(tree, (member, record), progress)
-    outer, copied = declared_with(tree, record, member, naming)
+def inlined(record: str, member: str, tree: Path, progress: Progress) -> Inlined:
+    """The series that makes what ``member`` of ``record`` points to a member, and what a person must look at.
+
+    Nothing of the tree is written. Raises ``DeclarationNotFound``, ``EditRefused`` where the declaration itself stands
+    in the way, ``ToolMissing`` without Coccinelle.
+    """
+    with tree_image(tree) as image:
+        known = _studied(searched(image, record, member, progress))
+        if known.standing:
+            return known
+        first = () if _is_complete(known.pointer, known.target, image) else (_moved(known, image),)
+        failed = spatch(SemanticPatch(known.rules), image, known.files, progress).failed
+        for file in known.files:
+            image.put(file, without_emptied(read_source(tree, file), image.read(file)))
+        outer = known.pointer.outer
+        now = Declared(outer.file, *_now(outer, image), outer.match)
+        attribute = _KERNEL_ALIGNMENT if is_kernel(tree) else ""
+        image.put(outer.file, with_object(pointer_member(now, member), attribute))
+        step = SeriesStep(_inline_message(known, image.tree, attribute), image.commit())
+        missed = (*failed, *left_behind(known, image))
+        return replace(known, standing=missed, series=PatchSeries((*first, step), refusals=known.sites))
+
+
+def _studied(search: MemberSearch) -> Inlined:
+    """What the pointer leads to, who uses it, and what follows from that."""
+    image, outer, progress, naming = search.image, search.outer, search.progress, search.naming
     if outer.record.kind != "struct":
         raise EditRefused(Refusal(RefusalCode.NO_STRUCT, outer.place, f"{outer.record.title} is not a struct"))
-    pointer = pointer_member(outer, member)
+    pointer = pointer_member(outer, search.rules.member)
     target = target_record(pointer, image, progress)
-    holders = titles_of(outer, tree, naming[record])
-    near = dict.fromkeys((outer.file, target.file, *naming[member]))
-    targets = tuple(dict.fromkeys((pointer.target, *titles_of(target, tree, near))))
-    pointer = replace(pointer, holders=holders, targets=targets)
-    words = [one.split()[-1] for one in holders]
-    named = naming if words == [record] else files_naming(tree, words, progress)
+    near = titles_of(target, image.tree, dict.fromkeys((outer.file, target.file, *naming[pointer.name])))
+    targets = tuple(dict.fromkeys((pointer.target, *near)))
+    pointer = replace(pointer, holders=search.rules.titles, targets=targets)
+    words = [one.split()[-1] for one in pointer.holders]
+    named = naming if {*words} <= naming.keys() else files_naming(image.tree, words, progress)
+    apart = other_programs(image.tree, outer.file)
     sources = {file: image.read(file) for word in words for file in named[word] if not file.startswith(apart)}
-    files = [file for file in naming[member] if not file.startswith(apart)]
-    survey = surveyed(outer, MemberRules(member, holders), files, (), image, progress)
-    by_file = groupby((one.mention for one in survey.own), lambda one: one.file)
-    roots = ((file, parsed(image.read(file)), list(group)) for file, group in by_file)
-    uses = tuple(use_at(root, file, one, pointer.targets) for file, root, group in roots for one in group)
-    seen = lifetimes(pointer, uses, sources, image, progress)
-    standing, sites = _judged(pointer, target, uses, seen, image)
-    unsure = [(refusal, certain) for _, refusal, certain in unresolved(survey, outer, image)]
+    survey = surveyed(search)
+    root_of = cache(lambda file: parsed(image.read(file)))
+    uses = tuple(use_at(root_of(one.mention.file), one.mention, targets) for one in survey.own)
+    copied, released = lifetimes(pointer, uses, sources, image, progress)
+    unsure = [(refusal, certain) for _, refusal, certain in unresolved(survey, search)]
     by_position, relying = reliance(pointer, sources)
-    caches = object_caches(uses, image, progress)
-    # A compiler relies on an alignment that is promised, and a program's records may begin anywhere.
-    attribute = _KERNEL_ALIGNMENT if is_kernel(tree) else ""
-    aside = misaligned(pointer, sources) if attribute else ()
-    prevents = (*standing, *(one for one, certain in unsure if certain), *caches.standing, *by_position)
-    to_look_at = (*copied, *aside, *(one for one, certain in unsure if not certain), *relying, *caches.left, *sites)
-    rules = semantic_patch(survey.rules, uses, caches.gone)
-    return Study(pointer, target, survey, uses, caches, rules, attribute, prevents, (*to_look_at, *unread_files(tree)))
-
-
-def _judged(
-    pointer: PointerMember, target: Declared, uses: Sequence[PointerUse], seen: Lifetimes, image: TreeImage
-) -> tuple[tuple[Refusal, ...], tuple[Refusal, ...]]:
-    """What stands in the way by the types and the uses, and what these leave to look at."""
-    refused = (use.refusal for use in uses if use.refusal is not None)
-    of_types = (*_incomplete(pointer, target, image), *unfit(pointer, target))
-    standing = (*of_types, *refused, *unowned(pointer, uses), *released_otherwise(pointer, seen))
-    return standing, (*copies(pointer, seen), *_certain(uses))
+    gone, with_caches, caches_left, promised = object_caches(uses, image, progress)
+    standing = (
+        *_incomplete(pointer, target, image),
+        *unfit(pointer, target),
+        *(use.refusal for use in uses if use.refusal is not None),
+        *unowned(pointer, uses),
+        *released,
+        *(one for one, certain in unsure if certain),
+        *promised,
+        *by_position,
+    )
+    aside = misaligned(pointer, sources) if is_kernel(image.tree) else ()
+    doubtful = (one for one, certain in unsure if not certain)
+    sites = (*search.left, *aside, *doubtful, *relying, *caches_left, *copied, *_certain(uses))
+    files = tuple(dict.fromkeys((*survey.files, *with_caches)))
+    rules = semantic_patch(survey.rules, uses, gone)
+    return Inlined(pointer, target, uses, gone, files, rules, standing, sites, PatchSeries(()))
 
 
 def _is_complete(pointer: PointerMember, target: Declared, image: TreeImage) -> bool:
@@ -191,48 +199,14 @@ def _certain(uses: Sequence[PointerUse]) -> Iterator[Refusal]:
 # The change.
 
 
-@dataclass(frozen=True, slots=True)
-class Inlined:
-    """What became of the request; ``series`` has no steps when something stands in the way from the beginning.
-
-    ``missed`` are places that the semantic patch should have changed and did not.
-    """
-
-    study: Study
-    series: PatchSeries
-    missed: tuple[Refusal, ...] = ()
-
-    @property
-    def standing(self) -> tuple[Refusal, ...]:
-        """All that stands in the way."""
-        return (*self.study.standing, *self.missed)
-
-
-def inlined(record: str, member: str, tree: Path, progress: Progress) -> Inlined:
-    """The series that makes what ``member`` of ``record`` points to a member, and what a person must look at.
-
-    Nothing of the tree is written. Raises ``DeclarationNotFound``, ``EditRefused`` where the declaration itself stands
-    in the way, ``ToolMissing`` without Coccinelle.
-    """
-    with tree_image(tree) as image:
-        known = study(record, member, image, progress)
-        if known.standing:
-            return Inlined(known, PatchSeries(()))
-        first = () if _is_complete(known.pointer, known.target, image) else (_moved(known, image),)
-        step, missed = _replaced(known, image, progress)
-        return Inlined(known, PatchSeries((*first, step), refusals=known.sites), missed)
-
-
-def _moved(known: Study, image: TreeImage) -> SeriesStep:
+def _moved(known: Inlined, image: TreeImage) -> SeriesStep:
     """The step that moves the type in front of the record; whether that compiles is seen with the rest."""
     outer, target = known.pointer.outer, known.target
     source, titles = target.source, (target.record.title, outer.record.title)
     start = commented_start(source, target.record.start)
     end = source.find(b"\n", declaration_end(without_comments(source), target.record.closing)) + 1 or len(source)
-    text = source[start:end]
-    gap = len(source[end:]) - len(source[end:].lstrip(b"\n"))
-    image.put(target.file, source[:start] + source[end + gap :])
-    source, record = _now(outer, image)
+    image.put(target.file, source[:start] + source[end:].lstrip(b"\n"))
+    text, (source, record) = source[start:end], _now(outer, image)
     place = commented_start(source, record.start)
     image.put(outer.file, source[:place] + text + b"\n" + source[place:])
     why = f"{titles[1]} is going to have a {titles[0]} as a member, which must be complete there. No functional change."
@@ -247,71 +221,41 @@ def _now(outer: Declared, image: TreeImage) -> tuple[bytes, RecordSpan]:
     return source, records_named(source, outer.record.name)[number]
 
 
-def _replaced(known: Study, image: TreeImage, progress: Progress) -> tuple[SeriesStep, tuple[Refusal, ...]]:
-    """The step that takes the pointer away, and the places where it is still used as one."""
-    outer = known.pointer.outer
-    files = tuple(dict.fromkeys((*known.survey.files, *known.caches.files)))
-    done = spatch(SemanticPatch(known.rules), image, files, progress)
-    for file in files:
-        image.put(file, without_emptied(image.original(file), image.read(file)))
-    now = Declared(outer.file, *_now(outer, image), outer.match)
-    image.put(outer.file, with_object(pointer_member(now, known.pointer.name), known.attribute))
-    step = SeriesStep(_inline_message(known, image.tree), image.commit())
-    return step, (*done.failed, *left_behind(known.pointer, known.uses, image))
-
-
-def _inline_message(known: Study, tree: Path) -> str:
+def _inline_message(known: Inlined, tree: Path, attribute: str) -> str:
     """The message of the step that makes the object a member."""
-    outer, caches = known.pointer.outer, known.caches
-    title = outer.record.title
+    outer, title = known.pointer.outer, known.pointer.outer.record.title
     where = ", at the beginning of a cache line so that what uses it does not disturb the other members"
     own = (
         f"Each {title} has a {known.pointer.target} of its own, allocated by itself: every use goes through a pointer. "
-        f"Make it a member{where if known.attribute else ''}."
+        f"Make it a member{where if attribute else ''}."
     )
     counts = Counter(use.role for use in known.uses)
     done = f"{counts[Role.MEMBER] + counts[Role.VALUE] + counts[Role.OBJECT]} uses changed"
     gone = f"{counts[Role.ALLOCATION]} allocation(s) and {counts[Role.RELEASE]} release(s) gone"
-    cache = f", with the slab cache {', '.join(caches.gone)}" if caches.gone else ""
+    with_cache = f", with the slab cache {', '.join(known.caches)}" if known.caches else ""
     subject = f"make {known.pointer.name} a member of {title}"
-    return message(tree, outer.file, subject, (own, f"Made with Coccinelle: {done}, {gone}{cache}."))
+    return message(tree, outer.file, subject, (own, f"Made with Coccinelle: {done}, {gone}{with_cache}."))
 
-
-# Uses of the pointer that are still there when the semantic patch has run.
 
 # What an object cannot do.
-_OF_POINTERS = frozenset((Role.OBJECT, Role.ALLOCATION, Role.RELEASE, Role.CLEARED))
+_OF_POINTERS = frozenset((Role.MEMBER, Role.OBJECT, Role.ALLOCATION, Role.RELEASE, Role.CLEARED))
 
 
-def left_behind(pointer: PointerMember, uses: Sequence[PointerUse], image: TreeImage) -> Iterator[Refusal]:
+def left_behind(known: Inlined, image: TreeImage) -> Iterator[Refusal]:
     """The places that the semantic patch should have changed and did not; it skips functions that it cannot parse."""
-    for file in dict.fromkeys(use.file for use in uses):
-        source, lines = image.read(file), image.original(file).splitlines()
-        own = [use for use in uses if use.file == file]
-        known = {(use.function, use.holder) for use in own}
+    for file in dict.fromkeys(use.file for use in known.uses):
+        source, lines = image.read(file), read_source(image.tree, file).splitlines()
+        own = [use for use in known.uses if use.file == file]
         root = parsed(source)
-        for one in mentions_in(file, source, pointer.name):
-            use = use_at(root, file, one, pointer.targets)
-            node = member_expression(root, one.offset)
-            if (use.function, use.holder) in known and (use.role in _OF_POINTERS or _is_pointer(node)):
-                reason = f"spatch left the pointer here (`{one.text[:60]}`), perhaps in a function that it cannot parse"
+        for one in mentions_in(file, source, known.pointer.name):
+            use = use_at(root, one, known.pointer.targets)
+            if use.role in _OF_POINTERS and (use.function, use.holder) in {(old.function, old.holder) for old in own}:
                 # Where the line stands in the tree as it is.
                 line = one.text.encode("utf-8", "replace")
-                same = (
-                    old.place for old in own if old.function == use.function and lines[old.line - 1].strip() == line
-                )
-                yield Refusal(RefusalCode.NOT_PARSED, next(same, one.place), reason, "change it by hand")
-
-
-def _is_pointer(node: tree_sitter.Node | None) -> bool:
-    """Whether an arrow stands behind the member, or it is passed to a function that frees."""
-    if node is None:
-        return False
-    above = outermost(node).parent
-    if above is not None and above.type == "field_expression" and operator_of(above) == "->":
-        return True
-    call = enclosing(node, "call_expression", "field_expression", "expression_statement")
-    return call is not None and call.type == "call_expression" and callee(call) in RELEASES
+                near = (old for old in own if old.function == use.function and lines[old.line - 1].strip() == line)
+                reason = f"spatch left the pointer here (`{one.text[:60]}`), perhaps in a function that it cannot parse"
+                place = next((old.place for old in near), one.place)
+                yield Refusal(RefusalCode.NOT_PARSED, place, reason, "change it by hand")
 
 
 # What compilers say of the series: whether it builds, and what the record costs then.
@@ -320,57 +264,56 @@ _SHOWN = 6
 _MANY = 1000
 
 
-def change_of(inlined: Inlined) -> CheckedChange:
+def change_of(made: Inlined) -> CheckedChange:
     """All that the patch changes."""
-    files = from_first_to_last(inlined.series)
-    outer = inlined.study.pointer.outer
-    others = (inlined.study.target.record.name,)
+    files = from_first_to_last(made.series)
+    outer = made.pointer.outer
     unit = next((one.file for one in files if one.file.endswith(".c")), None)
+    others = (made.target.record.name,)
     return CheckedChange(files, outer.record.name, outer.record.title, outer.file, unit, others=others)
 
 
-def confirmed(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> Inlined:
+def confirmed(made: Inlined, checks: Sequence[ConfigurationCheck]) -> Inlined:
     """The series with what was compiled in its last message; what does not compile stands in the way.
 
     Raises ``VerificationFailed`` where nothing could be compiled.
     """
-    missed = tuple(broken(checks))
-    if missed or not inlined.series.steps:
-        return replace(inlined, missed=(*inlined.missed, *missed))
-    own, title = inlined.study.target.record.name, inlined.study.pointer.outer.record.title
+    standing = tuple(broken(checks))
+    if standing:
+        return replace(made, standing=standing)
+    own, title = made.target.record.name, made.pointer.outer.record.title
     # The cost under a single configuration, and that of the object, are in the paragraph above.
     several = len(checks) > 1
     rest = [replace(one, records=tuple(r for r in one.records if several and r.record != own)) for one in checks]
-    left = never_compiled(inlined.series, checks)
+    left = never_compiled(made.series, checks)
     units = f"; {listed(left, _SHOWN)}, which none of these compile" if left else ""
     nobody = paragraph(f"Not checked: {unchecked(checks)}{units}. No benchmark has been run.")
-    blocks = (_cost(inlined, checks), paragraph(summary(rest)), nobody)
-    return replace(inlined, series=confirmed_series(inlined.series, checks, blocks, paragraphs(rest, title)))
+    blocks = (_cost(made, checks), paragraph(summary(rest)), nobody)
+    return replace(made, series=confirmed_series(made.series, checks, blocks, paragraphs(rest, title)))
 
 
-def _cost(inlined: Inlined, checks: Sequence[ConfigurationCheck]) -> str:
+def _cost(made: Inlined, checks: Sequence[ConfigurationCheck]) -> str:
     """What one record and one object take, before and after, in the first configuration that measured the record."""
-    pointer = inlined.study.pointer
+    title, target = made.pointer.outer.record.title, made.pointer.target
     for check in checks:
         measured = {record.record: record for record in check.records}
-        outer, object_ = measured.get(pointer.outer.record.name), measured.get(inlined.study.target.record.name)
+        outer, object_ = (measured.get(one.record.name) for one in (made.pointer.outer, made.target))
         if outer is None or outer.before is None or outer.after is None:
             continue
-        inner = (object_.before or object_.after) if object_ else None
-        if inner is None:
+        inner = object_ and (object_.before or object_.after)
+        if not inner:
             return ""
-        title, before, after = pointer.outer.record.title, outer.before, outer.after
-        pages = _pages((before, inner)), _pages((after,))
+        before, after = outer.before, outer.after
+        pages = _pages(before, inner), _pages(after)
         slabs = f" In slabs {_MANY} of them take {pages[0]} pages now and {pages[1]} then." if all(pages) else ""
         return paragraph(
-            f"A {title} takes {before.size} bytes and a {pointer.target} {inner.size} ({check.title}); with the object "
+            f"A {title} takes {before.size} bytes and a {target} {inner.size} ({check.title}); with the object "
             f"in it a {title} takes {after.size}, aligned to {after.alignment}.{slabs}"
         )
     return ""
 
 
-def _pages(sizes: Sequence[CompiledSize]) -> int:
+def _pages(*sizes: CompiledSize) -> int:
     """Pages of whole slabs for a thousand objects of each size; 0 where the slabs of one are not known."""
-    if not sizes or any(not size.objects for size in sizes):
-        return 0
-    return sum(ceil(_MANY / size.objects) * size.pages for size in sizes)
+    known = all(size.objects for size in sizes)
+    return sum(ceil(_MANY / size.objects) * size.pages for size in sizes) if known else 0

@@ -9,29 +9,67 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from linesmith.analyzer.base.errors import EditRefused
 from linesmith.analyzer.model import Refusal, RefusalCode
-from linesmith.patches.inline.uses import CACHE_CREATORS, PointerUse, Role
-from linesmith.patches.source.atoms import line_number, scope
+from linesmith.patches.source.atoms import Atom, AtomKind, MemberScope, line_number, scope
 from linesmith.patches.source.body import all_members
 from linesmith.patches.source.declaration import Declared
 from linesmith.patches.source.macros import without_comments, without_directives
 from linesmith.patches.source.pieces import followed
-from linesmith.patches.treewide.rules import MemberRules
+from linesmith.patches.treewide.spatch import MemberRules
 from linesmith.patches.treewide.syntax import enclosing, member_declarations
 
 _ANNOTATIONS = re.compile(rb"\b__(?:rcu|percpu|user|iomem|private|kptr|kptr_untrusted|uptr|arena)\b")
 _PLAIN = re.compile(rb"((?:struct\s+)?[A-Za-z_]\w*)\s*\*\s*([A-Za-z_]\w*)\s*;\Z")
 _NO_RECORD = frozenset(("void", "char", "int", "long", "short", "unsigned", "bool", "float", "double", "signed"))
 _INTEGER = re.compile(r"(?:__)?(?:u|s|le|be|uint|int)\d+(?:_t)?\Z")
-_DIRECTIVE = re.compile(rb"^[ \t]*\#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b(?:\\\r?\n|[^\n])*\n?", re.MULTILINE)
-_COMMENT_ABOVE_MEMBER = re.compile(
+_COMMENT_ABOVE = re.compile(
     rb"(?:^[ \t]*/\*(?:(?!\*/).)*\*/[ \t]*\r?\n|^[ \t]*//[^\n]*\n)+\Z", re.MULTILINE | re.DOTALL
 )
 _MOST_OF_A_COMMENT = 8192
-_COMMENT_BEHIND = re.compile(rb"[ \t]*(?:/\*(?:(?!\*/).)*\*/|//[^\n]*)?[ \t]*\r?\n", re.DOTALL)
 _FLEXIBLE = re.compile(rb"\[\s*[01]?\s*\]\s*;\s*\Z|DECLARE_FLEX_ARRAY|\bFLEX")
+CACHE_CREATORS = ("KMEM_CACHE", "KMEM_CACHE_USERCOPY", "kmem_cache_create", "kmem_cache_create_usercopy")
+
+
+class Role(StrEnum):
+    """What is done with ``x->p`` at one place; an object in the pointer's place can stand for all but the last."""
+
+    MEMBER = "x->p->f"
+    OBJECT = "*x->p"
+    VALUE = "x->p"
+    ALLOCATION = "x->p = kmalloc()"
+    ALLOCATION_CHECK = "if (!x->p) behind the allocation"
+    RELEASE = "kfree(x->p)"
+    RELEASE_CHECK = "if (x->p) in front of the release"
+    CLEARED = "x->p = NULL"
+    STANDING = "it stands in the way"
+
+
+@dataclass(frozen=True, slots=True)
+class PointerUse:
+    """One place where the pointer is used, in ``function`` (empty outside of all).
+
+    ``holder`` is the record that has it, as written. ``callee`` is the function called with it, ``cache`` the slab
+    cache that the object is taken from; each is empty where there is none.
+    ``clears``: the object may be all zero. ``refusal`` says what stands in the way.
+    """
+
+    file: str
+    line: int
+    role: Role
+    function: str = ""
+    holder: str = ""
+    callee: str = ""
+    cache: str = ""
+    clears: bool = False
+    refusal: Refusal | None = None
+
+    @property
+    def place(self) -> str:
+        """``file:line``."""
+        return f"{self.file}:{self.line}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,54 +100,31 @@ class PointerMember:
 
 
 def pointer_member(outer: Declared, name: str) -> PointerMember:
-    """The member ``name`` of ``outer``; raises ``EditRefused`` where it is no plain pointer to one record."""
+    """The member ``name``, which ``outer`` declares; raises ``EditRefused`` where that is no plain pointer."""
     every = member_declarations(outer.source, outer.record)
-    declarations = [(node, origin) for node, names, origin in every if name in names]
-    if not declarations:
-        reason = f"{outer.record.title} declares no member `{name}`"
-        raise EditRefused(Refusal(RefusalCode.NOT_WRITTEN, outer.place, reason, "name one that is written in its body"))
-    node, origin = declarations[0]
+    (node, origin), *more = [(node, origin) for node, names, origin in every if name in names]
     start, end = origin + node.start_byte, origin + node.end_byte
-    place = f"{outer.file}:{line_number(outer.source, start)}"
-    if len(declarations) > 1:
-        reason = f"`{name}` is declared in several places of the body"
-        raise EditRefused(Refusal(RefusalCode.DECLARED_TWICE, place, reason))
-    if enclosing(node, "union_specifier") is not None:
-        reason = f"`{name}` shares its place with the other members of a union"
-        raise EditRefused(Refusal(RefusalCode.POINTER_KIND, place, reason))
-    target = _target(outer.source[start:end], name, place)
-    return PointerMember(outer, name, target, start, end, (outer.record.title,), (target,))
-
-
-def _target(text: bytes, name: str, place: str) -> str:
-    code = without_comments(text)
-    if annotation := _ANNOTATIONS.search(code):
-        word = annotation[0].decode()
-        reason = f"`{name}` is {word}: the pointer stands for more than the address of one object"
-        raise EditRefused(Refusal(RefusalCode.ANNOTATED_POINTER, place, reason))
-    if b"," in code:
-        reason = f"`{name}` is declared together with other members"
-        lift = "give it a declaration of its own first"
-        raise EditRefused(Refusal(RefusalCode.JOINT, place, reason, lift))
-    match = _PLAIN.match(b" ".join(code.split()))
+    code = b" ".join(without_comments(outer.source[start:end]).split())
+    annotation, match = _ANNOTATIONS.search(code), _PLAIN.match(code)
     target = match[1].decode() if match else ""
-    if not target or target in _NO_RECORD or _INTEGER.match(target):
-        reason = f"`{name}` is no plain pointer to one struct (`{b' '.join(code.split()).decode('utf-8', 'replace')}`)"
-        raise EditRefused(Refusal(RefusalCode.POINTER_KIND, place, reason, "name a member that is one"))
-    return target
-
-
-def _conditionals(pointer: PointerMember) -> list[tuple[bytes, bool]]:
-    """The ``#if`` lines open at the pointer, outermost first, and whether it stands behind an ``#else`` of each."""
-    source, found = pointer.outer.source, list[tuple[bytes, bool]]()
-    for match in _DIRECTIVE.finditer(without_comments(source), pointer.outer.record.opening, pointer.start):
-        if match[1].startswith(b"if"):
-            found.append((source[match.start() : match.end()], False))
-        elif match[1] == b"endif":
-            found.pop()
-        else:
-            found[-1] = found[-1][0], True
-    return found
+    word, said = annotation[0].decode() if annotation else "", code.decode("utf-8", "replace")
+    is_other = not target or target in _NO_RECORD or _INTEGER.match(target)
+    kind, is_shared = RefusalCode.POINTER_KIND, enclosing(node, "union_specifier")
+    marked, apart = (
+        "the pointer stands for more than the address of one object",
+        "give it a declaration of its own first",
+    )
+    for wrong, code_of_it, reason, lift in (
+        (more, RefusalCode.DECLARED_TWICE, "is declared in several places of the body", ""),
+        (is_shared, kind, "shares its place with the other members of a union", ""),
+        (word, RefusalCode.ANNOTATED_POINTER, f"is {word}: {marked}", ""),
+        (b"," in code, RefusalCode.JOINT, "is declared together with other members", apart),
+        (is_other, kind, f"is no plain pointer to one struct (`{said}`)", "name a member that is one"),
+    ):
+        if wrong:
+            place = f"{outer.file}:{line_number(outer.source, start)}"
+            raise EditRefused(Refusal(code_of_it, place, f"`{name}` {reason}", lift))
+    return PointerMember(outer, name, target, start, end, (outer.record.title,), (target,))
 
 
 def with_object(pointer: PointerMember, attribute: str) -> bytes:
@@ -118,52 +133,54 @@ def with_object(pointer: PointerMember, attribute: str) -> bytes:
     The comments of the pointer, its entry in kernel-doc and the conditionals around it go along. It stays where the
     pointer was when the record must end with another member, or when an ``#else`` decides which of two there is.
     """
-    source = pointer.outer.source
-    enclosing_ifs = _conditionals(pointer)
+    record, source = pointer.outer.record, pointer.outer.source
     declared = f"{pointer.target} {pointer.name}{' ' * bool(attribute)}{attribute};".encode()
-    if not _can_be_last(pointer) or any(alternative for _, alternative in enclosing_ifs):
+    inside = scope(source, record)[0]
+    *around, own = _way(inside, pointer.name) or (None,)
+    plain = without_comments(source)
+    code = without_directives(plain)[record.opening + 1 : record.closing].rstrip()
+    if own is None or _FLEXIBLE.search(code[code.rfind(b";", 0, -1) + 1 :]):
         return source[: pointer.start] + declared + source[pointer.end :]
-    # The whole lines of the declaration, with the comments right above and on its line.
-    start = commented_start(source, pointer.start, pointer.outer.record.opening)
-    comment = _COMMENT_BEHIND.match(source, pointer.end)
-    end = comment.end() if comment else pointer.end
-    moved = source[start : pointer.start] + declared + source[pointer.end : end]
-    block = b"".join(opening for opening, _ in enclosing_ifs) + moved + b"#endif\n" * len(enclosing_ifs)
-    brace = source.rfind(b"\n", 0, pointer.outer.record.closing) + 1
-    rest = source[:start] + source[end:brace]
-    after = without_emptied(source, rest + block + source[brace:])
+    # The head of each arm, with its continued lines.
+    ends = [(one.start, one.scopes[0].start) for one in around if one.kind is AtomKind.CONDITIONAL]
+    block = b"".join(source[plain.rfind(b"#", start, end) : end] for start, end in ends)
+    block += source[own.start : pointer.start] + declared + source[pointer.end : own.end] + b"#endif\n" * len(ends)
+    after = source[: own.start] + source[own.end : inside.end] + block + source[inside.end :]
     # The member's entry of the kernel-doc comment goes as far down.
-    record = pointer.outer.record
-    members = all_members(scope(source, record)[0])
-    return followed(after, record, members, (*(name for name in members if name != pointer.name), pointer.name))
+    members = all_members(inside)
+    order = (*(name for name in members if name != pointer.name), pointer.name)
+    return followed(without_emptied(source, after), record, members, order)
 
 
-def commented_start(source: bytes, offset: int, least: int = 0) -> int:
-    """Where the line of ``offset`` begins, with the comments right above it that are behind ``least``."""
+def _way(inside: MemberScope, name: str) -> list[Atom]:
+    """The conditionals and groups around the declaration of a member, and its own lines.
+
+    Empty where it is in an anonymous record, in one of several arms, or on a line with something else.
+    """
+    atom = next((one for one in inside.atoms if one.declares(name)), None)
+    if atom is None or atom.start < inside.start or atom.end > inside.end:
+        return []
+    if atom.kind is AtomKind.DECLARATION:
+        return [atom] if len(atom.declarations) == 1 and name in atom.names else []
+    if atom.kind not in (AtomKind.CONDITIONAL, AtomKind.GROUP) or len(atom.scopes) != 1:
+        return []
+    way = _way(atom.scopes[0], name)
+    return [atom, *way] if way else []
+
+
+def commented_start(source: bytes, offset: int) -> int:
+    """Where the line of ``offset`` begins, with the comments right above it."""
     start = source.rfind(b"\n", 0, offset) + 1
     # The regular expression tries each line.
-    least = max(least, start - _MOST_OF_A_COMMENT)
-    above = _COMMENT_ABOVE_MEMBER.search(source, least, start)
+    above = _COMMENT_ABOVE.search(source, max(0, start - _MOST_OF_A_COMMENT), start)
     return above.start() if above else start
-
-
-def _can_be_last(pointer: PointerMember) -> bool:
-    """Whether the member stands on lines of its own in the body itself, and the record does not end with an array."""
-    record, source = pointer.outer.record, pointer.outer.source
-    code = without_directives(without_comments(source))
-    ahead = code[record.opening + 1 : pointer.start]
-    if any(ahead.count(opening) != ahead.count(closing) for opening, closing in ((b"{", b"}"), (b"(", b")"))):
-        return False
-    last = code[record.opening + 1 : record.closing].rstrip()
-    alone = not code[source.rfind(b"\n", 0, pointer.start) + 1 : pointer.start].strip()
-    brace_alone = not code[source.rfind(b"\n", 0, record.closing) + 1 : record.closing].strip()
-    return alone and brace_alone and not _FLEXIBLE.search(last[last.rfind(b";", 0, -1) + 1 :])
 
 
 # What statements leave behind when they go: conditionals that hold nothing.
 
 _EMPTY = re.compile(
-    rb"^[ \t]*\#[ \t]*if(?:def|ndef)?\b[^\n]*\n(?:[ \t]*\r?\n)*[ \t]*\#[ \t]*endif\b[^\n]*\n", re.MULTILINE
+    rb"^[ \t]*\#[ \t]*if(?:def|ndef)?\b(?:[^\n]*\\\r?\n){0,9}[^\n]*\n(?:[ \t]*\r?\n)*[ \t]*\#[ \t]*endif\b[^\n]*\n",
+    re.MULTILINE,
 )
 
 
@@ -182,8 +199,8 @@ def semantic_patch(rules: MemberRules, uses: Sequence[PointerUse], caches: Seque
     made = [use for use in uses if use.role is Role.ALLOCATION]
     checks: tuple[str, ...] = ()
     if Role.ALLOCATION_CHECK in roles:
-        plain = rules.rule("checked", ("- if ($ == NULL) S", "- if (unlikely($ == NULL)) S"))
-        checks = plain, rules.rule("checked_with_others", ("- $ == NULL || V\n+ V", "- V || $ == NULL\n+ V"))
+        plain = rules.rule("checked", ("- if (($) == NULL) S", "- if (unlikely(($) == NULL)) S"))
+        checks = plain, rules.rule("checked_with_others", ("- ($) == NULL || V\n+ V", "- V || ($) == NULL\n+ V"))
     written = (*_allocations(rules, made), *checks, *_releases(rules, uses), *_caches(caches))
     return "\n".join((*written, *_values(rules, roles, cleared=any(use.clears for use in made))))
 
@@ -210,7 +227,7 @@ def _releases(rules: MemberRules, uses: Sequence[PointerUse]) -> Iterator[str]:
     forgotten = "$ = NULL;"
     if any(use.role is Role.RELEASE_CHECK for use in uses):
         branches = [f"{{ {release} {forgotten} }}", release, forgotten] if calls else [forgotten]
-        yield rules.rule("released_if_any", [f"- if ($ != NULL) {branch}" for branch in branches])
+        yield rules.rule("released_if_any", [f"- if (($) != NULL) {branch}" for branch in branches])
     if calls:
         yield rules.rule("released", (f"- {release}",))
     if any(use.role is Role.CLEARED for use in uses):

@@ -1,27 +1,38 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What an expression does with the pointer, and what its function does with a variable that has taken it."""
+"""What is done with the pointer at each place, by syntax alone: an object in its place serves, or it stands in the way.
+
+Of a variable that takes the pointer all that its function does with it counts.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, replace
+from typing import Any
 
 import tree_sitter
 
-from linesmith.analyzer.model import Refusal
+from linesmith.analyzer.model import Refusal, RefusalCode
+from linesmith.patches.inline.pointer import PointerUse, Role
+from linesmith.patches.treewide.survey import Mention
 from linesmith.patches.treewide.syntax import (
     NULL,
+    PUBLISHERS,
     arguments,
+    assigned_value,
     bare,
     callee,
     compact,
     declared_name,
     enclosing,
+    function_name,
     inside,
+    line_of,
+    member_expression,
     operator_of,
     outermost,
+    preceding,
+    statements,
     text,
 )
 
@@ -44,167 +55,317 @@ class Allocator:
     flags: int | None = None
 
 
+def _each(names: str, **kind: Any) -> dict[str, Allocator]:  # noqa: ANN401 - the fields of an allocator
+    return dict.fromkeys(names.split(), Allocator(**kind))
+
+
 ALLOCATORS: dict[str, Allocator] = {
-    **{name: Allocator(size=0, flags=1) for name in ("kmalloc", "kmalloc_node", "kvmalloc", "kvmalloc_node")},
-    **{name: Allocator(size=0) for name in ("malloc", "vmalloc", "xmalloc", "g_malloc")},
-    **{name: Allocator(size=0, clears=True) for name in ("kzalloc", "kzalloc_node", "kvzalloc", "kvzalloc_node")},
-    **{name: Allocator(size=0, clears=True) for name in ("vzalloc", "g_malloc0", "xzalloc")},
-    **{name: Allocator(object=0, flags=1) for name in ("kmalloc_obj", "kvmalloc_obj")},
-    **{name: Allocator(object=0, clears=True) for name in ("kzalloc_obj", "kvzalloc_obj")},
-    **{name: Allocator(cache=0, flags=1) for name in ("kmem_cache_alloc", "kmem_cache_alloc_node")},
-    "g_new": Allocator(object=0, count=1),
-    "g_new0": Allocator(object=0, count=1, clears=True),
-    "g_slice_new": Allocator(object=0),
-    "g_slice_new0": Allocator(object=0, clears=True),
-    "kmem_cache_zalloc": Allocator(cache=0, clears=True),
-    **{name: Allocator(size=1, count=0, clears=True) for name in ("calloc", "kcalloc", "kvcalloc", "xcalloc")},
-    "aligned_alloc": Allocator(size=1),
-    "devm_kmalloc": Allocator(size=1, flags=2),
-    "devm_kzalloc": Allocator(size=1, clears=True),
+    **_each("kmalloc kmalloc_node kvmalloc kvmalloc_node", size=0, flags=1),
+    **_each("malloc vmalloc xmalloc g_malloc", size=0),
+    **_each("kzalloc kzalloc_node kvzalloc kvzalloc_node vzalloc g_malloc0 xzalloc", size=0, clears=True),
+    **_each("kmalloc_obj kvmalloc_obj", object=0, flags=1),
+    **_each("kzalloc_obj kvzalloc_obj g_slice_new0", object=0, clears=True),
+    **_each("kmem_cache_alloc kmem_cache_alloc_node", cache=0, flags=1),
+    **_each("kmem_cache_zalloc", cache=0, clears=True),
+    **_each("g_new", object=0, count=1),
+    **_each("g_new0", object=0, count=1, clears=True),
+    **_each("g_slice_new", object=0),
+    **_each("calloc kcalloc kvcalloc xcalloc", size=1, count=0, clears=True),
+    **_each("aligned_alloc", size=1),
+    **_each("devm_kmalloc", size=1, flags=2),
+    **_each("devm_kzalloc", size=1, clears=True),
 }
 
 # Which argument is the object that is freed.
 RELEASES: dict[str, int] = {
     **dict.fromkeys(("kfree", "kvfree", "vfree", "kfree_sensitive", "kzfree", "free", "g_free", "xfree"), 0),
-    "kmem_cache_free": 1,
-    "devm_kfree": 1,
-    "g_slice_free": 1,
+    **dict.fromkeys(("kmem_cache_free", "devm_kfree", "g_slice_free"), 1),
 }
 
-# Free the object when readers that may still look at it are done.
-DEFERRED_RELEASES = frozenset(("kfree_rcu", "kvfree_rcu", "kfree_rcu_mightsleep", "call_rcu"))
-
-# Read or write a pointer that others change at the same time.
-PUBLISHERS = frozenset(
-    (
-        "READ_ONCE", "WRITE_ONCE", "ACCESS_ONCE", "smp_load_acquire", "smp_store_release", "xchg", "cmpxchg",
-        "try_cmpxchg", "rcu_dereference", "rcu_dereference_raw", "rcu_dereference_protected", "rcu_dereference_check",
-        "rcu_dereference_bh", "rcu_dereference_sched", "rcu_access_pointer", "rcu_assign_pointer",
-        "rcu_pointer_handoff", "rcu_replace_pointer", "RCU_INIT_POINTER", "unrcu_pointer",
-        "rtnl_dereference", "srcu_dereference", "swap",
-        "__atomic_load_n", "__atomic_store_n", "__atomic_exchange_n", "atomic_load", "atomic_store", "atomic_exchange",
-    )
-)  # fmt: skip
-
-CACHE_CREATORS = ("KMEM_CACHE", "KMEM_CACHE_USERCOPY", "kmem_cache_create", "kmem_cache_create_usercopy")
-
-
 # What functions are called that end a record.
-_ENDING = re.compile(r"(?:\A|_)k?v?(?:free|destroy|release|delete|dispose|put|unref)(?:\Z|_)")
-_TRUTH = frozenset(("!", "&&", "||"))
-_TESTING = frozenset(("likely", "unlikely", "IS_ERR_OR_NULL", "WARN_ON", "WARN_ON_ONCE", "BUG_ON", "assert"))
-
-
-class Role(StrEnum):
-    """What is done with ``x->p`` at one place; an object in the pointer's place can stand for all but the last."""
-
-    MEMBER = "x->p->f"
-    OBJECT = "*x->p"
-    VALUE = "x->p"
-    ALLOCATION = "x->p = kmalloc()"
-    ALLOCATION_CHECK = "if (!x->p) behind the allocation"
-    RELEASE = "kfree(x->p)"
-    RELEASE_CHECK = "if (x->p) in front of the release"
-    CLEARED = "x->p = NULL"
-    STANDING = "it stands in the way"
+_ENDING = re.compile(r"(?:\A|_)[kvxz]*(?:free|destroy|release|delete|dispose|put|unref)(?:\Z|_)|call_rcu\Z")
+_COMPARISONS = frozenset(("==", "!=", "<", ">", "<=", ">="))
+_TESTING = frozenset(
+    ("IS_ERR", "IS_ERR_OR_NULL", "PTR_ERR", "likely", "unlikely", "WARN_ON", "WARN_ON_ONCE", "BUG_ON", "assert")
+)
+_NULL_SAYS = "keep the answer in another member first, or remove the test if the pointer is always set"
+_SHARED, _LARGER = RefusalCode.SHARED, RefusalCode.LARGER
+_NOT_C = RefusalCode.NOT_C, "the text around it is not plain C", "change it by hand first"
+# What no object can replace: by the syntax around the pointer, then by the function that is called with it.
+_STANDING: dict[str, tuple[RefusalCode, str]] = {
+    "pointer_expression": (_SHARED, "the pointer's own address is taken, so the pointer may be changed"),
+    "subscript_expression": (_LARGER, "it is indexed, so it may point to an array of objects"),
+    "sizeof_expression": (_SHARED, "sizeof is taken of the pointer, and would be that of the object"),
+    **dict.fromkeys(
+        ("initializer_pair", "initializer_list"), (_SHARED, "the pointer is stored in what is initialised here")
+    ),
+    **dict.fromkeys(
+        ("unary_expression", "binary_expression", "update_expression"), (_LARGER, "the pointer is computed with ({})")
+    ),
+    "compared": (_SHARED, "the pointer is compared ({}), so objects may be shared"),
+    "": (RefusalCode.NOT_C, "what is done with it is not known ({:.40})"),
+}
+_ATOMIC = "(try_)?(cmp)?xchg", "(__)?atomic_(load|store|exchange)(_n)?", "swap"
+_PUBLISHERS = "|".join((*PUBLISHERS, "rcu_pointer_handoff", "unrcu_pointer", *_ATOMIC))
+_LATER = "{}() frees the object later than the record may be freed"
+_CALLS = (
+    (_PUBLISHERS, RefusalCode.PUBLISHED, "{}() reads or writes the pointer while others change it", ""),
+    ("kv?free_rcu|kfree_rcu_mightsleep|call_rcu", RefusalCode.PUBLISHED, _LATER, "free the record in this way too"),
+    ("container_of", _LARGER, "{}() shows that the object is part of a larger one", ""),
+)
 
 
 @dataclass(frozen=True, slots=True)
-class PointerUse:
-    """One place where the pointer is used, in ``function`` (empty outside of all).
+class _PointerAccess:
+    """The expression ``node`` (``x->p``), its spelling without blanks, and ``targets``, names of what it points to."""
 
-    ``holder`` is the record that has it, as written. ``callee`` is the function called with it, ``cache`` the slab
-    cache that the object is taken from; each is empty where there is none.
-    ``clears``: the object may be all zero. ``refusal`` says what stands in the way.
-    """
+    node: tree_sitter.Node
+    spelled: str
+    targets: tuple[str, ...]
+    use: PointerUse
 
-    file: str
-    line: int
-    role: Role
-    function: str = ""
-    holder: str = ""
-    callee: str = ""
-    cache: str = ""
-    clears: bool = False
-    refusal: Refusal | None = None
+    def of_role(self, role: Role) -> PointerUse:
+        return replace(self.use, role=role)
 
-    @property
-    def place(self) -> str:
-        """``file:line``."""
-        return f"{self.file}:{self.line}"
+    def standing(self, code: RefusalCode, reason: str, lift: str = "") -> PointerUse:
+        return replace(self.use, role=Role.STANDING, refusal=Refusal(code, self.use.place, reason, lift))
+
+    def same(self, node: tree_sitter.Node | None) -> bool:
+        return node is not None and compact(bare(node)) == self.spelled
 
 
-def taken_out(node: tree_sitter.Node) -> tree_sitter.Node | None:
-    """What shows that ``node`` (``x->p``), which is used as a value, outlives its record: where it is cleared or freed.
-
-    An argument of a call may be freed there: it is taken out when the pointer is cleared behind the call and freed by
-    nothing that is seen.
-    """
-    function = enclosing(node, "function_definition")
-    if function is None:
-        return None
-    above = outermost(node).parent
-    cleared = _cleared(node, function)
-    if above is None or above.type != "argument_list":
-        return cleared or _ended(node, function)
-    calls = (call for call in inside(function, "call_expression") if callee(call) in RELEASES)
-    freed = any(compact(bare(one)) == compact(node) for call in calls for one in arguments(call))
-    return None if cleared is None or cleared.start_byte < node.start_byte or freed else cleared
-
-
-def _cleared(node: tree_sitter.Node, function: tree_sitter.Node) -> tree_sitter.Node | None:
-    """The last assignment of NULL to the member, of whatever record."""
-    field = text(node.child_by_field_name("field"))
-    last = None
-    for one in inside(function, "assignment_expression"):
-        left, right = one.child_by_field_name("left"), one.child_by_field_name("right")
-        target = bare(left) if left is not None else None
-        if target is None or right is None or target.type != "field_expression":
-            continue
-        if text(target.child_by_field_name("field")) == field and text(bare(right)) in NULL:
-            last = one
-    return last
+def use_at(root: tree_sitter.Node, mention: Mention, targets: tuple[str, ...]) -> PointerUse:
+    """The use of the pointer that ``mention`` is the name of, in the file of which ``root`` is the syntax."""
+    blank = PointerUse(mention.file, mention.line, Role.STANDING)
+    node = member_expression(root, mention.offset)
+    if node is None:
+        code, where = (RefusalCode.IN_MACRO, f"the macro {mention.macro}") if mention.macro else (RefusalCode.NOT_C, "")
+        reason = f"it is used in {where or 'text that is not plain C'} (`{mention.text[:60]}`)"
+        return replace(blank, refusal=Refusal(code, blank.place, reason, "change it by hand first"))
+    use = replace(blank, function=function_name(node), holder=text(node.child_by_field_name("argument")))
+    access = _PointerAccess(node, compact(node), targets, use)
+    classified = _classified(access)
+    end = _outlived(access) if classified.role is Role.VALUE else None
+    if end is None:
+        return classified
+    reason = f"the object may outlive its record, which ends in line {line_of(end)} ({text(end)[:60]})"
+    return access.standing(_SHARED, reason, "make sure that nobody uses the object longer than the record")
 
 
-def _ended(node: tree_sitter.Node, function: tree_sitter.Node) -> tree_sitter.Node | None:
-    """The first call that frees the record."""
-    holder = compact(node.child_by_field_name("argument"))
-    for call in inside(function, "call_expression"):
-        name = callee(call)
-        ends = name in RELEASES or name in DEFERRED_RELEASES or _ENDING.search(name) is not None
-        if ends and any(compact(bare(one)) == holder for one in arguments(call)):
-            return call
-    return None
+def _classified(access: _PointerAccess) -> PointerUse:
+    whole = outermost(access.node)
+    above = whole.parent
+    kind = above.type if above is not None else ""
+    if above is None or kind == "ERROR":
+        return access.standing(*_NOT_C)
+    if kind == "field_expression":
+        # A dot: the object is there already.
+        return access.of_role(Role.MEMBER if operator_of(above) == "->" else Role.STANDING)
+    if kind in ("assignment_expression", "init_declarator"):
+        return _set(access, above) if above.child_by_field_name("left") == whole else _stored(access, above)
+    if is_asked(access.node):
+        return _tested(access)
+    if kind == "argument_list":
+        return _passed(access, whole, above)
+    if kind == "pointer_expression" and operator_of(above) == "*":
+        return access.of_role(Role.OBJECT)
+    is_index = kind == "subscript_expression" and above.child_by_field_name("argument") != whole
+    if is_index or kind in ("return_statement", "conditional_expression"):
+        return access.of_role(Role.VALUE)
+    compared = kind == "binary_expression" and operator_of(above) in _COMPARISONS
+    code, reason = _STANDING.get("compared" if compared else kind, _STANDING[""])
+    return access.standing(code, reason.format(text(above)))
 
 
-def is_local(function: tree_sitter.Node, name: str) -> bool:
-    """Whether the function declares the variable, as a parameter or in its body."""
-    declared = (*inside(function, "parameter_declaration"), *inside(function, "declaration"))
-    parts = (part for one in declared for part in one.children_by_field_name("declarator"))
-    return any(declared_name(part) == name for part in parts)
-
-
-def stored_in(function: tree_sitter.Node, name: str) -> Iterator[tree_sitter.Node]:
-    """What other than a variable the function assigns the variable to."""
-    for one in inside(function, "assignment_expression"):
-        left, right = one.child_by_field_name("left"), one.child_by_field_name("right")
-        if left is not None and right is not None and left.type != "identifier" and compact(bare(right)) == name:
-            yield left
-
-
-def is_tested(node: tree_sitter.Node) -> bool:
+def is_asked(node: tree_sitter.Node) -> bool:
     """Whether the expression is asked to be NULL or not, be it as an operand."""
     whole = outermost(node)
     above = whole.parent
     if above is None:
         return False
-    operator = operator_of(above)
-    if above.type in ("unary_expression", "binary_expression") and operator in _TRUTH:
-        return True
-    if above.type == "binary_expression" and operator in ("==", "!="):
-        return any(text(above.child_by_field_name(side)) in NULL for side in ("left", "right"))
-    if above.type == "conditional_expression":
-        return above.child_by_field_name("condition") == whole
+    if above.type in ("unary_expression", "binary_expression"):
+        sides = (above.child_by_field_name("left"), above.child_by_field_name("right"))
+        operator = operator_of(above)
+        return operator in ("!", "&&", "||") or (operator in _COMPARISONS and any(text(one) in NULL for one in sides))
     if above.type == "argument_list" and above.parent is not None:
         return callee(above.parent) in _TESTING
+    if above.type == "conditional_expression":
+        return above.child_by_field_name("condition") == whole
     return above.type == "parenthesized_expression"
+
+
+def _stored(access: _PointerAccess, above: tree_sitter.Node) -> PointerUse:
+    """A variable takes the pointer: it must be a local one, not be kept elsewhere, and not be tested for NULL."""
+    target = above.child_by_field_name("left") or above.child_by_field_name("declarator")
+    name, function = declared_name(target), enclosing(access.node, "function_definition")
+    declared = [*inside(function, "parameter_declaration"), *inside(function, "declaration")] if function else []
+    if (
+        function is None
+        or not name
+        or name not in {declared_name(part) for one in declared for part in one.children_by_field_name("declarator")}
+    ):
+        lift = "" if name else "make sure that the object is not used there longer than here"
+        return access.standing(_SHARED, f"the pointer is also stored in {name or text(target)}", lift)
+    for one in inside(function, "assignment_expression"):
+        left = one.child_by_field_name("left")
+        if left is not None and left.type != "identifier" and compact(assigned_value(one)) == name:
+            return access.standing(_SHARED, f"the pointer is also stored in {text(left)}, through {name}")
+    test = next((one for one in inside(function, "identifier") if text(one) == name and is_asked(one)), None)
+    if test is not None:
+        reason = f"the pointer is tested for NULL through {name}, in line {line_of(test)}"
+        return access.standing(RefusalCode.NULL_TEST, reason, _NULL_SAYS)
+    return access.of_role(Role.VALUE)
+
+
+def _set(access: _PointerAccess, assignment: tree_sitter.Node) -> PointerUse:
+    right = assigned_value(assignment)
+    statement = outermost(assignment).parent
+    alone = statement is not None and statement.type == "expression_statement"
+    if text(right) in NULL and alone:
+        return access.of_role(Role.CLEARED)
+    if right.type != "call_expression":
+        reason = f"the pointer is set to {text(right)}, which may be shared"
+        lift = "where it is a new object, allocate it into the member first"
+        return access.standing(_SHARED, reason, lift)
+    allocator = ALLOCATORS.get(callee(right))
+    if allocator is None:
+        reason = f"the object comes from {callee(right) or text(right)}(), which is no allocator known here"
+        return access.standing(RefusalCode.UNKNOWN_ALLOCATION, reason, "allocate it in place first")
+    # Else it may only be tested for NULL as the condition of an ``if``.
+    if not alone and (_guard(assignment) is None or not _is_negative(assignment)):
+        return access.standing(_SHARED, f"the result of {callee(right)}() is also used in the expression")
+    return _allocated(access, right, allocator)
+
+
+def _allocated(access: _PointerAccess, call: tree_sitter.Node, allocator: Allocator) -> PointerUse:
+    passed = arguments(call)
+    if not _is_one_object(access, passed, allocator):
+        reason = f"{text(call)} allocates something else than one {access.targets[0]}"
+        return access.standing(_LARGER, reason)
+    cache = text(passed[allocator.cache]) if allocator.cache is not None else ""
+    # A variable may have the flag too.
+    flags = text(passed[allocator.flags]) if allocator.flags is not None and allocator.flags < len(passed) else ""
+    clears = "__GFP_ZERO" in flags or any(word.islower() for word in re.findall(r"[A-Za-z_]\w*", flags))
+    clears = clears or allocator.clears
+    return replace(access.use, role=Role.ALLOCATION, callee=callee(call), cache=cache, clears=clears)
+
+
+def _is_one_object(access: _PointerAccess, passed: tuple[tree_sitter.Node, ...], allocator: Allocator) -> bool:
+    needed = (allocator.size, allocator.count, allocator.cache, allocator.object)
+    if max(one for one in needed if one is not None) >= len(passed):
+        return False
+    own, targets = access.spelled, ["".join(target.split()) for target in access.targets]
+    if allocator.object is not None:
+        return compact(passed[allocator.object]) in (f"*{own}", *targets)
+    if allocator.count is not None and text(passed[allocator.count]) != "1":
+        return False
+    sizes = (f"sizeof(*{own})", f"sizeof*{own}", f"sizeof(*({own}))", *(f"sizeof({target})" for target in targets))
+    return allocator.size is None or compact(passed[allocator.size]) in sizes
+
+
+def _passed(access: _PointerAccess, whole: tree_sitter.Node, above: tree_sitter.Node) -> PointerUse:
+    call = above.parent
+    if call is None or call.type != "call_expression":
+        return access.standing(*_NOT_C)
+    name, passed = callee(call), arguments(call)
+    for pattern, code, reason, lift in _CALLS:
+        if re.fullmatch(pattern, name):
+            return access.standing(code, reason.format(name), lift)
+    if RELEASES.get(name) != passed.index(whole):
+        return replace(access.use, role=Role.VALUE, callee=name)
+    if call.parent is None or call.parent.type != "expression_statement":
+        return access.standing(_SHARED, f"{name}() frees the object within an expression", "make it a statement first")
+    cache = text(passed[0]) if name == "kmem_cache_free" else ""
+    return replace(access.use, role=Role.RELEASE, callee=name, cache=cache)
+
+
+# Tests for NULL: behind the allocation, in front of the release, or one that says something.
+
+
+def _tested(access: _PointerAccess) -> PointerUse:
+    guard, is_negative = _guard(access.node), _is_negative(access.node)
+    if guard is not None and is_negative and _is_behind_allocation(access, guard):
+        return access.of_role(Role.ALLOCATION_CHECK)
+    if guard is not None and not is_negative and _only_releases(access, guard):
+        return access.of_role(Role.RELEASE_CHECK)
+    above = outermost(access.node).parent
+    above = above.parent if above is not None and above.type == "argument_list" else above
+    reason = f"the pointer is tested for NULL ({text(above and bare(above))[:60]})"
+    return access.standing(RefusalCode.NULL_TEST, reason, _NULL_SAYS)
+
+
+def _guard(node: tree_sitter.Node) -> tree_sitter.Node | None:
+    """The ``if`` without ``else`` that ``node`` is the condition of, or one of several alternatives in it."""
+    above = node.parent
+    while above is not None and above.parent is not None:
+        kind = above.type
+        if kind == "parenthesized_expression" and above.parent.type == "if_statement":
+            return None if above.parent.child_by_field_name("alternative") else above.parent
+        passes = kind in ("parenthesized_expression", "argument_list", "assignment_expression")
+        if not (passes or operator_of(above) in ("!", "==", "!=", "||") or callee(above) in ("likely", "unlikely")):
+            break
+        above = above.parent
+    return None
+
+
+def _is_negative(node: tree_sitter.Node) -> bool:
+    """Whether ``node`` is asked to be NULL."""
+    above = outermost(node).parent
+    while above is not None and above.type in ("parenthesized_expression", "argument_list", "call_expression"):
+        above = above.parent
+    return above is not None and operator_of(above) in ("!", "==")
+
+
+def _is_behind_allocation(access: _PointerAccess, guard: tree_sitter.Node) -> bool:
+    """Whether an earlier statement of the block allocates the object."""
+    before = preceding(guard)
+    while before is not None:
+        for one in inside(before, "assignment_expression"):
+            if access.same(one.child_by_field_name("left")) and callee(assigned_value(one)) in ALLOCATORS:
+                return before.type == "expression_statement"
+        before = preceding(before)
+    return False
+
+
+def _only_releases(access: _PointerAccess, guard: tree_sitter.Node) -> bool:
+    """Whether the branch does nothing but free the object and forget it, and the condition asks for nothing else."""
+    condition, branch = (guard.child_by_field_name(name) for name in ("condition", "consequence"))
+    asked = condition and bare(condition)
+    if asked is not None and operator_of(asked) == "!=" and text(asked.child_by_field_name("right")) in NULL:
+        asked = asked.child_by_field_name("left")
+    if branch is None or not access.same(asked):
+        return False
+    parts = statements(branch) if branch.type == "compound_statement" else [branch]
+    return bool(parts) and all(_frees_or_forgets(access, one) for one in parts)
+
+
+def _frees_or_forgets(access: _PointerAccess, statement: tree_sitter.Node) -> bool:
+    expression = next(iter(statement.named_children), None) if statement.type == "expression_statement" else None
+    if expression is None or expression.type != "call_expression":
+        left = expression and expression.child_by_field_name("left")
+        return expression is not None and access.same(left) and text(assigned_value(expression)) in NULL
+    return callee(expression) in RELEASES and any(access.same(one) for one in arguments(expression))
+
+
+def _outlived(access: _PointerAccess) -> tree_sitter.Node | None:
+    """What shows that the object, which is used as a value, outlives its record: where it is cleared or freed.
+
+    An argument of a call may be freed there: it is taken out when the pointer is cleared behind the call and freed by
+    nothing that is seen.
+    """
+    node, function = access.node, enclosing(access.node, "function_definition")
+    if function is None:
+        return None
+    field, holder = (compact(node.child_by_field_name(name)) for name in ("field", "argument"))
+    cleared = None
+    for one in inside(function, "assignment_expression"):
+        left = one.child_by_field_name("left")
+        name = bare(left).child_by_field_name("field") if left is not None else None
+        cleared = one if text(name) == field and text(assigned_value(one)) in NULL else cleared
+    calls = [(one, {compact(bare(part)) for part in arguments(one)}) for one in inside(function, "call_expression")]
+    above = outermost(node).parent
+    if above is None or above.type != "argument_list":
+        ended = (call for call, passed in calls if holder in passed and _ENDING.search(callee(call)))
+        return cleared or next(ended, None)
+    freed = any(access.spelled in passed and callee(call) in RELEASES for call, passed in calls)
+    return None if cleared is None or cleared.start_byte < node.start_byte or freed else cleared

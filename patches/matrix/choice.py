@@ -19,8 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from linesmith.analyzer.base.child import missing
-from linesmith.analyzer.base.deadline import Deadline
-from linesmith.analyzer.base.errors import ScanFailed, TreeError
+from linesmith.analyzer.base.errors import Deadline, ScanFailed, TreeError
 from linesmith.analyzer.model import CACHE_LINE_BYTES, FileChange, Layout, Residual, SlabMachine
 from linesmith.patches.build.kbuild import TreeBuild, plain_build
 from linesmith.patches.build.options import Flags, from_cmd_file, from_words
@@ -146,7 +145,7 @@ class CheckedChange:
     """All files that a change touches, and the record it is about; without one only units are compiled.
 
     ``title`` is the ``record`` as C names it, ``file`` declares it, ``unit`` is a unit that knows it. ``pairs`` are
-    members to be parted, ``holders`` records of the ELF file that embed the record, ``others`` names of more records
+    members to be separated, ``holders`` records of the ELF file that embed the record, ``others`` names of more records
     to be measured. ``prefer`` names units, relative to the tree, that are compiled before others. ``granules`` are the
     bytes between the places at which objects of the record start before and after, 0 where only its alignment tells.
     """

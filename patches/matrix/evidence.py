@@ -85,7 +85,7 @@ def _slabs(record: CompiledRecord) -> str:
 
 
 def _before_after(record: CompiledRecord, say: Callable[[CompiledSize], str]) -> str:
-    """What is said of it, twice where it changes."""
+    """What is stated of it, twice where it changes."""
     before, after = (say(size) if size else "none" for size in (record.before, record.after))
     return before if before == after else f"{before}->{after}"
 

@@ -36,7 +36,7 @@ _LOCK_DEBUGGING = (
 class KernelRecipe:
     """How a configuration comes about: the tree's own, or what ``target`` writes for ``machine``; then ``fragment``.
 
-    ``needs`` are symbols that must be as said at the end; ``title`` is what a reader knows the result by.
+    ``needs`` are symbols that must be so at the end; ``title`` is what a reader knows the result by.
     """
 
     title: str

@@ -19,8 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
 from linesmith.analyzer.base.child import ChildrenOfThreads, Command, run, undisturbed
-from linesmith.analyzer.base.deadline import Deadline
-from linesmith.analyzer.base.errors import DeadlinePassed
+from linesmith.analyzer.base.errors import Deadline, DeadlinePassed
 from linesmith.analyzer.model import CompiledUser
 from linesmith.patches.build.kbuild import TreeBuild
 from linesmith.patches.build.options import Flags
@@ -89,12 +88,12 @@ _Result = TypeVar("_Result")
 def each(function: Callable[[_Item], _Result], items: Iterable[_Item], done: Callable[[int], None]) -> list[_Result]:
     """``function`` of each item, in their order, in threads; what one raises ends all others, with their children.
 
-    ``done`` is told how many are through. A signal that ends us, or a deadline, is heard while we wait, and no thread
+    ``done`` gets how many are through. A signal that ends us, or a deadline, is heard while we wait, and no thread
     and no child is left then.
     """
     asked = list(items)
     children = ChildrenOfThreads()
-    with undisturbed() as mask:  # a thread that a signal parted from us would go on alone
+    with undisturbed() as mask:  # a thread that a signal took from us would go on alone
         pool = ThreadPoolExecutor(len(os.sched_getaffinity(0)), initializer=children.join)
         results: list[_Result] = []
         try:

@@ -11,8 +11,8 @@ from dataclasses import astuple, dataclass, replace
 
 from linesmith.analyzer.base.text import paragraph, visible
 from linesmith.analyzer.layouts.containment import holders_of
-from linesmith.analyzer.line_map.changed_lines import worse
 from linesmith.analyzer.model import Candidate, CommitMessage, Finding, MoveKind
+from linesmith.analyzer.sharing.changed_lines import worse
 from linesmith.patches.edit.verify import Verification
 from linesmith.patches.message.paragraphs import (
     CODE,
@@ -47,7 +47,7 @@ _MATRIX = "`linesmith patch --matrix` compiles other configurations."
 class Confirmation:
     """What the message says about the compile: the compiler's version line, and what else was checked.
 
-    ``profiled`` is where the profile is from.
+    ``profiled`` is where the profile is from; ``flags`` are those of a plain tree, in words.
     """
 
     verification: Verification
@@ -55,6 +55,7 @@ class Confirmation:
     is_kernel: bool
     further: FurtherChecks = NO_FURTHER_CHECKS
     profiled: ProfileOrigin = NO_ORIGIN
+    flags: str = "the flags of compile_commands.json"
 
 
 def commit_message(
@@ -106,7 +107,7 @@ def subject(candidate: Candidate, title: str, usual: SubjectStyle) -> str:
 
 def _compiled(candidate: Candidate, seen: Confirmation) -> str:
     """By what the layout is confirmed, and what else was compiled and searched."""
-    flags = "the Kbuild flags of the tree's .config" if seen.is_kernel else "the tree's flags"
+    flags = "the Kbuild flags of the tree's .config" if seen.is_kernel else seen.flags
     check = seen.verification
     result = "The layouts are those of the rebuilt debug information."
     if not check.exact:

@@ -154,7 +154,7 @@ def starts_text(
     offsets = f"the {size // gcd(size, granules[0])} offsets"
     if granules[0] != granules[1]:
         starts, offsets = f"{starts}, with the change of {granules[1]} bytes", "the offsets"
-    head = f"{title} {starts}. Of {offsets} at which it can start in a {size}-byte line, the two share a line in:"
+    head = f"{title} {starts}. Of {offsets} at which it can start in a {size}-byte line, these share a line:"
     return f"{paragraph(head)}\n\n{message_rows(rows)}"
 
 

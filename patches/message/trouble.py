@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.base.text import WIDTH, listed, paragraph, per_cent
-from linesmith.analyzer.line_map.changed_lines import KEY, RecordSide, changed_lines
 from linesmith.analyzer.model import Candidate, Finding, JudgedPair, Judgement, LineMember, Residual
+from linesmith.analyzer.sharing.changed_lines import KEY, RecordSide, changed_lines
 from linesmith.analyzer.sharing.records import users_of
 from linesmith.patches.edit.verify import Verification
 
@@ -141,13 +141,13 @@ def _judged(candidate: Candidate, finding: Finding, title: str, profiled: Profil
     unit = things(judgement, finding)
     means = "on a line that another CPU holds" if unit == "misses" else "line modified in another CPU's cache"
     means += "" if finding.stores or finding.stores_sampled else "; stores are known from the code, not sampled"
-    head = f"{_shared(title, met, written)} {unit.capitalize()} ({means}) in {profiled.machine}, without -> with"
+    head = f"{_shared(title, met, written)} {unit.capitalize()} ({means}) in {profiled.machine}, now -> predicted with"
     verb = "misses" if unit == "misses" else "contended"
     shown = pairs[: most - 1]
     rows = [_row_of(one, verb, profiled.members) for one in shown]
     rest = round(judgement.saved) - sum(round(one.before) - round(one.after) for one in shown)
     if rows and rest:
-        rows.append(f"all other pairs of the record: {abs(rest):,} {'fewer' if rest > 0 else 'more'}")
+        rows.append(f"all other misses on the struct: {abs(rest):,} {'fewer' if rest > 0 else 'more'}, net")
     text = _table(f"{head} the change:".lstrip(), rows or [f"all pairs: {_figures(judgement)}"], most, "pairs")
     if not judgement.interval.low <= 0 <= judgement.interval.high:
         return text

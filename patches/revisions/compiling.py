@@ -14,8 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from pathlib import Path
 
-from linesmith.analyzer.base.deadline import Deadline
-from linesmith.analyzer.base.errors import CommandTimedOut, TreeError, VerificationFailed
+from linesmith.analyzer.base.errors import CommandTimedOut, Deadline, TreeError, VerificationFailed
 from linesmith.analyzer.intent.reading import FILE_NAME
 from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.model import FileChange
@@ -277,7 +276,7 @@ def _read(code: bytes) -> tuple[Counter[bytes], bool]:
 
 
 def _defined(code: bytes) -> Counter[bytes]:
-    """What a header defines beside records: numbers of elements, types of members."""
+    """What a header defines besides records: numbers of elements, types of members."""
     found = (one for one in _DEFINES.findall(code) if not one.startswith(b"enum") or b"{" in one)
     return Counter(b" ".join(one.split()) for one in found)
 

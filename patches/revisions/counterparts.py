@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where the records of a changed file were declared before: in another file, where one was renamed or parted.
+"""Where the records of a changed file were declared before: in another file, where one was renamed or separated.
 
 Also the headers whose records hold a changed record by value, found by their text: they grow with it.
 """
@@ -99,7 +99,7 @@ _FORMAT = 1
 _BODY = re.compile(rb"\bstruct\s+(\w+)\s*\{")
 _HELD = re.compile(rb"\b(?:struct|union)\s+(\w+)\s+\w")
 _DECODER = msgspec.json.Decoder(Stamped[tuple[str, ...]])
-# Programs beside a kernel have headers of their own.
+# Programs next to a kernel have headers of their own.
 _PROGRAMS = ("tools/", "samples/", "scripts/", "Documentation/", "usr/")
 
 

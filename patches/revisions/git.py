@@ -116,7 +116,8 @@ class Git:
         """The commit that a user calls ``name``; raises ``TreeError`` where there is none."""
         if name.startswith("-") or not name:
             raise TreeError(f"{name!r} is not a revision of {self.top}; give a branch, a tag or a commit")
-        found = self._lines("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        ended = self._ended(("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"))
+        found = [] if ended.status else ended.output.splitlines()
         if not found:
             raise TreeError(f"{self.top} has no revision {name!r}; fetch it, with its history, or name another")
         return found[0].decode()
@@ -170,11 +171,6 @@ class Git:
                 process.stdin.write(f"{blob}\n".encode())
                 process.stdin.flush()
                 yield _answer(process.stdout, most)
-
-    def _lines(self, *arguments: str) -> list[bytes]:
-        """What git prints, by line; nothing where it fails."""
-        ended = self._ended(arguments)
-        return [] if ended.status else ended.output.splitlines()
 
     def _fields(self, *arguments: str) -> list[bytes]:
         """What git prints, cut at null bytes; raises ``TreeError`` where it fails."""

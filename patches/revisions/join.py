@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Records that were compiled file by file, as two sides with their pairs, and what the text says beside them.
+"""Records that were compiled file by file, as two sides with their pairs, and what the text says next to them.
 
 That is who gives members by position, where a change gave records another order, and which records no changed file of
 the second version declares any more, though somebody guards them.
@@ -96,7 +96,7 @@ def _member(one: Member, layouts: Layouts, level: int) -> tuple[object, ...]:
 
 
 def _named(both: BothVersions) -> Iterator[tuple[Layout | None, Layout]]:
-    """Records that have names, beside what they were; a tag that became a typedef is the same record."""
+    """Records that have names, next to what they were; a tag that became a typedef is the same record."""
     sides = [tuple(one for one in side if one.name) for side in (both.before, both.after)]
     found = tuple(paired(sides[0], sides[1]))
     left = {old.name: old for old, new in found if old and not new}
@@ -212,7 +212,7 @@ def removed_records(versions: Versions, intended: Collection[str]) -> tuple[str,
 
 
 def with_removed(layouts: LayoutTable, names: Collection[str]) -> LayoutTable:
-    """The layouts with records called so, of which nothing is known but that they were there."""
+    """The layouts with records of that name, of which nothing is known but that they were there."""
     fresh = [name for name in names if not layouts.variants(name)]
     stand_ins = (Layout(_FIRST_ID - place, name, RecordKind.STRUCT, 0, ()) for place, name in enumerate(fresh))
     return LayoutTable((*layouts, *stand_ins)) if fresh else layouts

@@ -19,10 +19,7 @@ from linesmith.patches.revisions.git import Difference, Git, GitEntry
 from linesmith.patches.source.tree import source_bytes
 
 # What changes layouts, and what says which are wanted.
-_OF_INTEREST = re.compile(
-    r"(?:.*\.(?:h|c|inc|def|hh|S|tbl)|linesmith\.toml)",
-    re.DOTALL,
-)
+_OF_INTEREST = re.compile(r"(?:.*\.(?:h|c|inc|def|hh|S|tbl)|linesmith\.toml)", re.DOTALL)
 _PLAIN = re.compile(r"[\w.+,@%=~-]+(?:/[\w.+,@%=~-]+)*", re.ASCII)
 _BUILD = re.compile(
     r"(?:.*/)?(?:Makefile|Kbuild|Kconfig|GNUmakefile|CMakeLists\.txt|meson\.build|configure)(?:[._-][^/]*)?"

@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from linesmith.analyzer.base.deadline import Deadline
-from linesmith.analyzer.base.errors import CommandTimedOut, DeadlinePassed
+from linesmith.analyzer.base.errors import CommandTimedOut, Deadline, DeadlinePassed
 from linesmith.analyzer.base.text import shortened
 from linesmith.analyzer.intent.check import symbols_in
 from linesmith.analyzer.layouts.collection import LayoutTable
@@ -108,7 +107,7 @@ class _Compiler:
         return not folder or name.startswith(f"arch/{folder}/")
 
     def environment(self, files: Sequence[Counterpart]) -> Environment | None:
-        """How the files are compiled, those of a kernel before the programs beside it."""
+        """How the files are compiled, those of a kernel before the programs next to it."""
         return max((self._of(one) for one in files), key=lambda one: bool(one.folder), default=None)
 
     def _of(self, file: Counterpart) -> Environment:
@@ -122,7 +121,7 @@ def sources(
 
     Raises ``TreeError``, ``ToolMissing``, and ``VerificationFailed`` for a second version that does not compile;
     ``DeadlinePassed`` where not even the changed files could be read, or no build be prepared, in time. What was read,
-    but not judged, is said.
+    but not judged, is stated.
     """
     with recipe.deadline.running():
         files = _files(versions, requested)

@@ -96,7 +96,9 @@ def surroundings(code: bytes, pattern: re.Pattern[bytes]) -> Iterator[tuple[re.M
                 case b"{":
                     enclosing.append(_within(code[since:at], enclosing[-1]))
                 case b"}":
-                    _close(enclosing, in_first_column=at == 0 or code[at - 1 : at] == b"\n")
+                    # A brace in the first column ends all that is open.
+                    in_first_column = at == 0 or code[at - 1 : at] == b"\n"
+                    del enclosing[1 if in_first_column else max(1, len(enclosing) - 1) :]
             if mark[0] in b"{};":
                 since, parentheses = mark.end(), 0
             mark = next(marks, None)
@@ -108,13 +110,6 @@ def _within(head: bytes, outer: Surroundings) -> Surroundings:
     found = None if b")" in head else _RECORD.search(head.rpartition(b"=")[2])
     name, in_code = (found[1] or outer.record, outer.in_code) if found else (outer.record, True)
     return outer if (name, in_code) == (outer.record, outer.in_code) else replace(outer, record=name, in_code=in_code)
-
-
-def _close(enclosing: list[Surroundings], *, in_first_column: bool) -> None:
-    if in_first_column:
-        del enclosing[1:]
-    elif len(enclosing) > 1:
-        enclosing.pop()
 
 
 # Initialisers of a record lie in fewer others of the same record; those deeper are not looked at.

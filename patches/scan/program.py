@@ -163,7 +163,7 @@ class UnitAnswer(msgspec.Struct, frozen=True):
     """All of one unit, its parts as they were written.
 
     ``complaint`` is the first error, ``fatal`` tells that the parser gave up; ``includes`` are all files that were
-    read, empty where the program said nothing.
+    read, empty where the program printed nothing.
     """
 
     unit: str
@@ -216,7 +216,7 @@ class Parser:
 
 @dataclass(slots=True)
 class _Child:
-    """A running program, the unit that it parses, and what it has said of it so far."""
+    """A running program, the unit that it parses, and what it has reported of it so far."""
 
     process: subprocess.Popen[bytes]
     closing: ExitStack

@@ -100,7 +100,7 @@ def _by_place(one: Dependency | MemberUse) -> tuple[str, int, str]:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Who is told of a scan: ``progress`` of units done and in all, ``tell`` of what is worth a line."""
+    """Who hears of a scan: ``progress`` of units done and in all, ``tell`` of what is worth a line."""
 
     progress: Progress
     tell: Callable[[str], None]

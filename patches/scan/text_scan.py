@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Adds to a scan what only the text of the tree shows: other machines, drivers not built, code that nobody compiles.
 
-Only what is plain without types is found: initialisers beside the record's name, assertions, arithmetic with
+Only what is plain without types is found: initialisers next to the record's name, assertions, arithmetic with
 ``offsetof()``, offsets for assembly, BPF programs and headers of the user space interface.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from linesmith.analyzer.layouts.single_moves import is_user_abi
+from linesmith.analyzer.layouts.placement import is_user_abi
 from linesmith.analyzer.model import Dependency, DependencyKind, RecordSource, SourceScan
 from linesmith.patches.scan import cache
 from linesmith.patches.scan.cache import Stamped
@@ -84,7 +84,7 @@ class RecordText:
         self._exported = re.compile(rb"\bOFFSET\w*\s*\(\s*\w+\s*,\s*(?:struct\s+)?%s\s*,\s*([\w.]+)" % name)
 
     def places(self, file: str, content: bytes) -> TextPlaces:
-        """What ``content`` of the file called so (relative to its tree) shows."""
+        """What ``content`` of the file of that name (relative to its tree) shows."""
         if self.word not in content or not self._may_tell(content):
             return TextPlaces((), declares=False)
         plain = without_comments(content)
@@ -169,9 +169,10 @@ class RecordText:
 
 SUFFIX = ".places"
 _SUFFIXES = (".c", ".h")
-_MOST_BYTES = 8 << 20
-_FORMAT = 4
-# Said of a file that is larger.
+# Of a larger file only the names of records are looked for, of one that is larger still nothing.
+_MOST_BYTES, _MOST_NAMED = 8 << 20, 64 << 20
+_FORMAT = 5
+# Reported of a file that is larger.
 TOO_LARGE = f"it is larger than {_MOST_BYTES >> 20} MiB, so its text was not searched"
 _DECODER = msgspec.json.Decoder(Stamped[TextPlaces])
 
@@ -190,10 +191,16 @@ def text_places(
         tell(f"looking through all sources of {tree}")
     for file, stamp in stamps.items():
         stale = {record for record, one in kept.items() if not one.is_current(file, stamp)}
-        content = (source_bytes(tree, file, _MOST_BYTES) if stale else None) or b""
-        unread = TextPlaces((), declares=False, unread=True) if stamp[2] > _MOST_BYTES else None
+        large = stamp[2] > _MOST_BYTES
+        content = (source_bytes(tree, file, _MOST_NAMED if large else _MOST_BYTES) if stale else None) or b""
         for record, one in kept.items():
-            places = unread or (looking[record].places(file, content) if record in stale else one.found.get(file))
+            if record not in stale:
+                places = one.found.get(file)
+            elif not large:
+                places = looking[record].places(file, content)
+            else:
+                named = not content or record.rpartition("::")[2].encode() in content
+                places = TextPlaces((), declares=False, unread=True) if named else None
             if places is not None and (places.places or places.declares or places.unread):
                 found[record][file] = places
     for record, known in found.items():
@@ -209,7 +216,7 @@ def with_text(scan: SourceScan, places: Mapping[str, TextPlaces]) -> SourceScan:
     """The scan with the ``places`` in the tree, by file, that the parser did not see."""
     known = max(scan.sources, key=lambda source: len(source.members), default=None)
     own = {source.span.file for source in scan.sources}
-    # Files that declare another record of the same name: what is beside them may mean that.
+    # Files that declare another record of the same name: what is next to them may mean that.
     others = {PurePosixPath(file).parent for file, found in places.items() if found.declares and file not in own}
     seen: dict[tuple[DependencyKind, str], list[int]] = {}
     for one in scan.dependencies:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Finds the compilations of a build: Kbuild's records, else compile_commands.json, else what make would run.
 
-Kbuild records them beside the objects (scripts/Kbuild.include, scripts/basic/fixdep.c): ``.NAME.o.cmd`` holds
+Kbuild records them next to the objects (scripts/Kbuild.include, scripts/basic/fixdep.c): ``.NAME.o.cmd`` holds
 ``cmd_TARGET :=`` (``savedcmd_TARGET :=`` since 6.4), ``source_TARGET :=`` and ``deps_TARGET :=``, with a path on each
 line. Of all units those can show something of a record that include its declaration, and of these a part does.
 """
@@ -29,7 +29,7 @@ class Unit:
     """The C file ``file`` as compiled in ``directory`` by ``command``: shell text, or words.
 
     All paths are absolute. ``origin`` is the file that records it; ``includes`` are the files that the compiler read
-    beside it, ``None`` where that is not known.
+    next to it, ``None`` where that is not known.
     """
 
     file: str

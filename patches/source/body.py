@@ -53,7 +53,7 @@ class Body:
         return max(_scopes(self.outer), key=lambda one: _declared(one, self.anchors)) if self.anchors else self.outer
 
     def common(self, names: Collection[str]) -> MemberScope:
-        """The innermost scope in which all of ``names`` are declared, and in no other one beside it."""
+        """The innermost scope in which all of ``names`` are declared, and in no other one next to it."""
         inside, atom = self.home, None
         while len(names) > 1:
             atom = next((one for one in inside.atoms if all(one.declares(name) for name in names)), None)

@@ -106,7 +106,7 @@ def recorded_file(tree: Path, recorded: str | None) -> str | None:
 
 
 def _declared(tree: Path, file: str, name: str, layout: Layout, unread: list[str]) -> Iterator[Declared]:
-    """The records called so in a file; a clause on each that cannot be looked into goes to ``unread``."""
+    """The records of that name in a file; a clause on each that cannot be looked into goes to ``unread``."""
     source = source_bytes(tree, file)
     if source is None:
         return
@@ -149,22 +149,22 @@ def staged_files(tree: Path) -> Iterator[str]:
 
 def _stages(tree: Path) -> Iterator[Iterator[str]]:
     """Files in the order of likelihood: headers below ``include``, then the rest, then copies and examples."""
-    yield _files(tree, tree / "include")
+    yield files_below(tree, tree / "include")
     with os.scandir(tree) as found:
         entries = sorted(found, key=lambda entry: entry.name)
     folders = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
     top = (entry.name for entry in entries if entry.name.endswith(_SUFFIXES))
-    rest = (_files(tree, tree / name) for name in folders if name not in ("include", *_LAST))
+    rest = (files_below(tree, tree / name) for name in folders if name not in ("include", *_LAST))
     yield chain(top, chain.from_iterable(rest))
-    yield chain.from_iterable(_files(tree, tree / name) for name in folders if name in _LAST)
+    yield chain.from_iterable(files_below(tree, tree / name) for name in folders if name in _LAST)
 
 
-def _files(tree: Path, folder: Path) -> Iterator[str]:
-    """C files below ``folder``; links to directories are not followed."""
+def files_below(tree: Path, folder: Path, suffixes: tuple[str, ...] = _SUFFIXES) -> Iterator[str]:
+    """C files below ``folder``, relative to ``tree``, by name; links to directories are not followed."""
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in SKIPPED)
         for name in sorted(names):
-            if name.endswith(_SUFFIXES):
+            if name.endswith(suffixes):
                 yield os.path.relpath(os.path.join(place, name), tree)  # noqa: PTH118 - a path per file of 80,000
 
 

@@ -16,7 +16,7 @@ import tree_sitter_c
 
 from linesmith.patches.source.macros import LineCounter, closings, plain, without_comments, without_directives
 
-# In front of a body; deeper ones are told by ``is_obscure``.
+# In front of a body; deeper ones are found by ``is_obscure``.
 MOST_PARENTHESES = 6
 
 
@@ -74,7 +74,7 @@ def records_named(source: bytes, name: str) -> tuple[RecordSpan, ...]:
 
 
 def is_packed(source: bytes, record: RecordSpan) -> bool:
-    """Whether the declaration says ``packed``, by an attribute, a macro called so, or ``#pragma pack`` above it."""
+    """Whether the declaration says ``packed``, by an attribute, a macro of that name, or ``#pragma pack`` above it."""
     code = without_comments(source)
     head, tail = code[record.start : record.opening], code[record.closing : code.find(b";", record.closing)]
     if _PACKED.search(head) or _PACKED.search(tail):

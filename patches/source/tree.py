@@ -35,19 +35,21 @@ class Tree:
 MOST_BYTES = 32 << 20
 # openat2(2), linux/openat2.h; the number is the same on every machine.
 _OPENAT2 = 437
-_BENEATH, _NO_MAGIC_LINKS = 0x08, 0x02
+_BENEATH, _NO_MAGIC_LINKS, _NO_LINKS = 0x08, 0x02, 0x04
 # A FIFO or a device must not stop us, nor become our terminal.
 _HOW = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def source_bytes(root: Path, file: str | os.PathLike[str], most: int = MOST_BYTES) -> bytes | None:
-    """The bytes of ``file`` below ``root``; links are followed as long as they stay below it.
+def source_bytes(
+    root: Path, file: str | os.PathLike[str], most: int = MOST_BYTES, *, links: bool = True
+) -> bytes | None:
+    """The bytes of ``file`` below ``root``; ``links`` are followed as long as they stay below it.
 
     ``None`` for what is no regular file, lies elsewhere, cannot be read, or has more than ``most`` bytes.
     """
     try:
-        opened = _opened(root, file)
+        opened = _opened(root, file, links=links)
         with os.fdopen(opened, "rb", buffering=0) as found:
             status = os.fstat(opened)
             return found.readall() if stat.S_ISREG(status.st_mode) and status.st_size <= most else None
@@ -55,12 +57,12 @@ def source_bytes(root: Path, file: str | os.PathLike[str], most: int = MOST_BYTE
         return None
 
 
-def _opened(root: Path, file: str | os.PathLike[str]) -> int:
+def _opened(root: Path, file: str | os.PathLike[str], *, links: bool) -> int:
     """A descriptor of the file; raises ``OSError`` for one outside of ``root`` without opening it."""
     if _has_openat2():
         folder = os.open(root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            how = struct.pack("=QQQ", _HOW, 0, _BENEATH | _NO_MAGIC_LINKS)
+            how = struct.pack("=QQQ", _HOW, 0, _BENEATH | _NO_MAGIC_LINKS | (0 if links else _NO_LINKS))
             opened = int(_libc.syscall(_OPENAT2, folder, os.fsencode(file), how, ctypes.c_size_t(len(how))))
             reason = ctypes.get_errno()
         finally:
@@ -71,7 +73,7 @@ def _opened(root: Path, file: str | os.PathLike[str]) -> int:
             raise OSError(reason, "it cannot be opened", str(file))
     # An absolute link may lead to a place below the root after all.
     place = Path(os.path.realpath(root / file))
-    if not place.is_relative_to(root.resolve()):
+    if not place.is_relative_to(root.resolve()) or not (links or place == root.resolve() / file):
         raise OSError(errno.EXDEV, "it is outside the tree", str(place))
     return os.open(place, _HOW | os.O_NOFOLLOW)
 

@@ -52,11 +52,10 @@ class TreeImage:
 
         No link of the tree, and none that a program has put into the image, leads elsewhere.
         """
-        return _content(self._holder(file), file)
-
-    def original(self, file: str) -> bytes:
-        """The content of ``file`` in the tree; raises ``OSError`` likewise."""
-        return _content(self.tree, file)
+        content = source_bytes(self._holder(file), file)
+        if content is None:
+            raise FileNotFoundError(errno.ENOENT, "it is not a file of the tree, or is larger than 32 MiB", file)
+        return content
 
     def has(self, file: str) -> bool:
         """Whether there is a file of this name that can be read."""
@@ -81,13 +80,6 @@ def tree_image(tree: Path) -> Iterator[TreeImage]:
         raise TreeError(f"{tree} is not a directory; --tree needs the root of the sources")
     with scratch() as folder:
         yield TreeImage(tree, folder / "tree")
-
-
-def _content(root: Path, file: str) -> bytes:
-    content = source_bytes(root, file)
-    if content is None:
-        raise FileNotFoundError(errno.ENOENT, "it is not a file of the tree, or is larger than 32 MiB", file)
-    return content
 
 
 def _link_entries(origin: Path, place: Path) -> None:

@@ -3,14 +3,19 @@
 
 Headers are read for their types, as deep as they include each other, and are changed only when they are named. Lines
 that ``spatch`` broke are laid out as a person breaks them. Source: docs/manual of Coccinelle 1.1.1.
+
+``MemberRules`` are how a semantic patch (SmPL) speaks of a member: of one record, or of whatever has a member of that
+name. In patterns ``$`` stands for the access and ``#`` for the address of the record in front of it. Each is written
+for a pointer ``P`` to the record and for the record ``O`` itself. An isomorphism of Coccinelle lets ``O.m`` match
+``P->m`` as well, so that pointers come first.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path, PurePosixPath
 
@@ -23,6 +28,7 @@ from linesmith.patches.build.confinement import Confinement, toolchain_of
 from linesmith.patches.build.kbuild import is_kernel
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.series.mails import differing_lines
+from linesmith.patches.source.pieces import TAB, width
 from linesmith.patches.treewide.image import TreeImage
 
 # Files that one process works on, so that a header they share is parsed once.
@@ -33,15 +39,32 @@ _ABOUT_ITSELF = re.compile(r"init_defs|Warning: ")
 _MARK = "linesmith-site "
 _HEAD = re.compile(r"@[ \t]*(\w+)[^@]*@")
 _ReportLine = tuple[str, str, int, int, str, tuple[tuple[str, str], ...]]
-_GAVE_UP = re.compile(r"^(?:EXN:|Fatal error: exception |\(ONCE\) Timeout|.*\bTimeout\b)", re.MULTILINE)
+_GAVE_UP = re.compile(r"EXN:|Fatal error: exception |.*\bTimeout\b")
 _CHECK_SECONDS = 60
 # spatch copies files by way of a shell, to which it gives their names as they are.
 _SOUND_NAME = re.compile(r"[\w.+,=@][\w.+,=@/-]*", re.ASCII)
 # Statements with a body that look like calls; Coccinelle guesses those whose name has "each" in it.
-_WITH_BODY = ("scoped_guard", "scoped_cond_guard", "scoped_seqlock_read", "scoped_ksimd", "scoped_irqdesc")
-# Columns of a line of source, and of a tab.
+_WITH_BODY = ("guard", "cond_guard", "seqlock_read", "ksimd", "irqdesc")
+_ITERATORS = "".join(f"#define scoped_{one} YACFE_ITERATOR\n" for one in _WITH_BODY)
+# Columns of a line of source.
 _WIDTH = 80
-_TAB = 8
+_WAYS = (("P->", "P"), ("O.", "&O"))
+_WORD = re.compile(r"\w+")
+# Metavariables that every rule may use.
+_KINDS = {
+    "T": "type T",
+    "V": "expression V",
+    "VS": "expression list VS",
+    "f": "identifier f",
+    "A": "assignment operator A",
+    "I": "identifier I",
+    "IS": "iterator IS",
+    "S": "statement S",
+}
+# Metavariables for whatever has a member of the name.
+ANY_RECORD = {"P": "expression P", "O": "expression O"}
+# Keywords of SmPL that no member in a rule can be called.
+_KEYWORDS = frozenset(("position", "when", "forall", "exists"))
 
 
 class Types(Enum):
@@ -52,20 +75,15 @@ class Types(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """Asks for every place where ``rule`` binds its position ``position``, with the text its ``bindings`` matched."""
-
-    rule: str
-    position: str
-    bindings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class SemanticPatch:
-    """Rules in SmPL with an empty line between them; ``reports`` are added as scripts, a person runs ``text`` alone."""
+    """Rules in SmPL with an empty line between them; a person runs ``text`` alone.
+
+    ``reports`` asks for every place where a rule binds its position ``p``, with the text that these metavariables
+    matched: scripts are added for that.
+    """
 
     text: str
-    reports: tuple[Report, ...] = ()
+    reports: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def script(self) -> str:
@@ -76,7 +94,8 @@ class SemanticPatch:
         parts: list[str] = []
         for rule in self.text.rstrip("\n").split("\n\n"):
             head = _HEAD.match(rule)
-            parts += [rule, *(_reporting(report) for report in self.reports if head and report.rule == head[1])]
+            reported = self.reports.get(head[1]) if head else None
+            parts += [rule] if head is None or reported is None else [rule, _reporting(head[1], reported)]
         return "\n\n".join((*parts, ""))
 
 
@@ -112,18 +131,14 @@ def spatch(
     Raises ``ToolMissing`` without Coccinelle, ``SemanticPatchFailed`` when the rules are no SmPL.
     """
     reason = "the name of this file has characters that mean something to a shell, by which spatch copies files"
-    failed = [
-        Refusal(RefusalCode.NOT_PARSED, f"{file}:1", reason, "rename the file, or change it by hand")
-        for file in files
-        if not _SOUND_NAME.fullmatch(file)
-    ]
-    files = [file for file in files if _SOUND_NAME.fullmatch(file)]
+    lift = "rename the file, or change it by hand"
+    odd = [file for file in files if not _SOUND_NAME.fullmatch(file)]
+    failed = [Refusal(RefusalCode.NOT_PARSED, f"{file}:1", reason, lift) for file in odd]
+    files = [file for file in files if file not in odd]
     image.make_own(files)
     before = {file: image.read(file) for file in files}
     rules = image.root.parent / "rules.cocci"
-    _write(rules, patch.script)
-    _write(_macros(rules), "".join(f"#define {one} YACFE_ITERATOR\n" for one in _WITH_BODY))
-    _check(rules)
+    _check(rules, patch.script)
     matches: dict[RuleMatch, None] = {}
     done = 0
     for batch in _batches(files):
@@ -131,9 +146,8 @@ def spatch(
         for part, ended in _run(rules, image, batch, types):
             matches.update(dict.fromkeys(_matches(ended.output, image.root, part)))
             reason = _stopped(ended)
-            failed += [
-                Refusal(RefusalCode.NOT_PARSED, f"{file}:1", reason, "change it by hand") for file in part if reason
-            ]
+            stopped = part if reason else ()
+            failed += [Refusal(RefusalCode.NOT_PARSED, f"{file}:1", reason, "change it by hand") for file in stopped]
         done += len(batch)
     for file, content in before.items():
         after = image.read(file)
@@ -142,13 +156,12 @@ def spatch(
     return Spatched(tuple(matches), tuple(failed))
 
 
-def _write(place: Path, text: str) -> None:
-    """Write a file anew where programs can write too: not through a link that one has put there."""
-    place.unlink(missing_ok=True)
-    place.write_text(text, encoding="utf-8")
-
-
-def _check(rules: Path) -> None:
+def _check(rules: Path, script: str) -> None:
+    """Write the rules and the macros; raises ``SemanticPatchFailed``."""
+    for place, text in ((rules, script), (_macros(rules), _ITERATORS)):
+        # Programs can write here too: not through a link that one has put there.
+        place.unlink(missing_ok=True)
+        place.write_text(text, encoding="utf-8")
     within = Confinement(toolchain_of("spatch"), (rules.parent,))
     ended = run(Command(("spatch", "--parse-cocci", str(rules)), rules.parent, _CHECK_SECONDS, within))
     if ended.status:
@@ -172,11 +185,9 @@ def _batches(files: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Files in groups that look for headers in the same folders."""
     groups: dict[str, list[str]] = {}
     for file in files:
-        parts = PurePosixPath(file).parts
-        groups.setdefault("/".join(parts[:2]) if parts[0] == "arch" else "", []).append(file)
+        groups.setdefault("/".join(file.split("/")[:2]) if file.startswith("arch/") else "", []).append(file)
     for group in groups.values():
-        for start in range(0, len(group), _TOGETHER):
-            yield tuple(group[start : start + _TOGETHER])
+        yield from (tuple(group[start : start + _TOGETHER]) for start in range(0, len(group), _TOGETHER))
 
 
 def _run(
@@ -185,10 +196,9 @@ def _run(
     """The files in one process; where that gives up, each in a process of its own."""
     ended = _ended(rules, image, files, types)
     if _stopped(ended) and len(files) > 1:
-        for file in files:
-            yield (file,), _ended(rules, image, (file,), types)
-        return
-    yield files, ended
+        yield from (((file,), _ended(rules, image, (file,), types)) for file in files)
+    else:
+        yield files, ended
 
 
 def _ended(rules: Path, image: TreeImage, files: tuple[str, ...], types: Types) -> Ended:
@@ -216,41 +226,37 @@ def _macros(rules: Path) -> Path:
     return rules.with_name("macros.h")
 
 
-def _reporting(report: Report) -> str:
+def _reporting(rule: str, bindings: Sequence[str]) -> str:
     """A script that prints each match of a rule as one Python literal."""
-    names = "\n".join(f"{name} << {report.rule}.{name};" for name in report.bindings)
-    pairs = "".join(f"({name!r}, str({name}))," for name in report.bindings)
+    names = "\n".join(f"{name} << {rule}.{name};" for name in bindings)
+    pairs = "".join(f"({name!r}, str({name}))," for name in bindings)
     place = "int(one.line), int(one.column), one.current_element"
     return (
-        f"@script:python@\n{report.position} << {report.rule}.{report.position};\n{names}\n@@\n"
-        f"for one in {report.position}:\n"
-        f"  print({_MARK!r} + repr(({str(report.rule)!r}, one.file, {place}, ({pairs}))))\n"
+        f"@script:python@\np << {rule}.p;\n{names}\n@@\n"
+        f"for one in p:\n"
+        f"  print({_MARK!r} + repr(({rule!r}, one.file, {place}, ({pairs}))))\n"
     )
 
 
 def _matches(output: str, root: Path, files: Collection[str]) -> Iterator[RuleMatch]:
     """What the scripts printed of the ``files``; text of these can print such lines too, so each is checked."""
     names = {f"{place}/{file}": file for file in files for place in (root.name, root)}
-    for line in output.splitlines():
-        if not line.startswith(_MARK):
-            continue
+    for line in (line for line in output.splitlines() if line.startswith(_MARK)):
         try:
             report = msgspec.convert(ast.literal_eval(line.removeprefix(_MARK)), _ReportLine)
         except (ValueError, SyntaxError, RecursionError, MemoryError):  # ValueError: another shape, too
             continue
-        rule, file, number, column, function, bindings = report
+        rule, file, *place = report
         if file in names:
-            yield RuleMatch(rule, names[file], number, column, function, bindings)
+            yield RuleMatch(rule, names[file], *place)
 
 
 def _stopped(ended: Ended) -> str:
     """Why the files stay as they are: it gave up, or printed more than is kept; empty where it did its work."""
-    gave_up = _GAVE_UP.search(ended.output)
-    if not (ended.status or gave_up or len(ended.output) >= MOST_OUTPUT):
-        return ""
-    line = next((line for line in ended.output.splitlines() if _GAVE_UP.match(line)), "no message")
+    line = next((line for line in ended.output.splitlines() if _GAVE_UP.match(line)), "")
     line = "it said more than 1 MiB" if len(ended.output) >= MOST_OUTPUT else line
-    return f"spatch gave up on this file ({line[:_MOST_OF_A_MESSAGE]})"
+    said = f"spatch gave up on this file ({line[:_MOST_OF_A_MESSAGE] or 'no message'})"
+    return said if line or ended.status else ""
 
 
 def tidy(before: bytes, after: bytes) -> bytes:
@@ -259,13 +265,11 @@ def tidy(before: bytes, after: bytes) -> bytes:
     Tabs stand where the neighbours have them, and arguments fill the lines.
     """
     old_lines, new_lines = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    lines: list[bytes] = []
-    position = 0
-    grown = False
+    lines, position, grown = list[bytes](), 0, False
     for old, new in (*differing_lines(before, after), (range(0), range(len(new_lines), len(new_lines)))):
         same = new_lines[position : new.start]
-        if grown and same and lines and _belong(lines[-1], same[0], aligned=True):
-            lines[-1] = _joined(lines[-1], same.pop(0))
+        if grown and same and lines and (whole := _joined(lines[-1], same[0], aligned=True)):
+            lines[-1], same = whole, same[1:]
         lines += same
         gone, come = old_lines[old.start : old.stop], new_lines[new.start : new.stop]
         grown = len(come) > len(gone) > 0
@@ -279,8 +283,8 @@ def tidy(before: bytes, after: bytes) -> bytes:
 def _with_tabs(line: bytes) -> bytes:
     """The line with tabs in place of eight columns of its indentation each."""
     text = line.lstrip(b" \t")
-    columns = _columns(line[: len(line) - len(text)])
-    return b"\t" * (columns // _TAB) + b" " * (columns % _TAB) + text
+    columns = width(line[: len(line) - len(text)])
+    return b"\t" * (columns // TAB) + b" " * (columns % TAB) + text
 
 
 def _filled(lines: Sequence[bytes], *, one: bool) -> Iterator[bytes]:
@@ -288,8 +292,8 @@ def _filled(lines: Sequence[bytes], *, one: bool) -> Iterator[bytes]:
     current, depth = lines[0], 0
     for line in lines[1:]:
         opened = depth + current.count(b"(") - current.count(b")")
-        if opened > 0 and _belong(current, line, aligned=not one):
-            current = _joined(current, line)
+        if opened > 0 and (whole := _joined(current, line, aligned=not one)):
+            current = whole
         else:
             depth = opened
             yield current
@@ -297,17 +301,54 @@ def _filled(lines: Sequence[bytes], *, one: bool) -> Iterator[bytes]:
     yield current
 
 
-def _belong(line: bytes, following: bytes, *, aligned: bool) -> bool:
-    """Whether both fit on one line; ``aligned`` asks that they begin in the same column."""
-    if not line.rstrip().endswith(b",") or not following.strip():
-        return False
-    first, second = (_columns(one[: len(one) - len(one.lstrip(b" \t"))]) for one in (line, following))
-    return (first == second or not aligned) and _columns(_joined(line, following).rstrip(b"\r\n")) <= _WIDTH
+def _joined(line: bytes, following: bytes, *, aligned: bool) -> bytes:
+    """Both on one line; empty where they do not fit, or where ``aligned`` asks that they begin in the same column."""
+    first, second = (width(one[: len(one) - len(one.lstrip(b" \t"))]) for one in (line, following))
+    whole = line.rstrip() + b" " + following.lstrip(b" \t")
+    fits = line.rstrip().endswith(b",") and following.strip() and width(whole.rstrip(b"\r\n")) <= _WIDTH
+    return whole if fits and (first == second or not aligned) else b""
 
 
-def _joined(line: bytes, following: bytes) -> bytes:
-    return line.rstrip() + b" " + following.lstrip(b" \t")
+def named_like(metavariable: str, pattern: str) -> str:
+    """The declaration of an identifier whose whole name is like the regular expression."""
+    return f'identifier {metavariable} =~ "^({pattern})$"'
 
 
-def _columns(text: bytes) -> int:
-    return len(text.expandtabs(_TAB))
+@dataclass(frozen=True, slots=True)
+class MemberRules:
+    """Rules about ``member`` of a record that is called by any of the ``titles``.
+
+    Without ``typed`` the type of what is in front of the member does not matter.
+    """
+
+    member: str
+    titles: tuple[str, ...]
+    typed: bool = True
+
+    def rule(self, name: str, patterns: Sequence[str], where: str = "", **kinds: str) -> str:
+        """The rule ``name``, a choice of the patterns at positions ``p`` for which ``where`` holds.
+
+        ``kinds`` are declarations of metavariables by name, besides the usual ones.
+        """
+        word = "MEMBER" if self.member in {"p", "P", "O", *_KEYWORDS, *_KINDS, *kinds} else self.member
+        choice = dict.fromkeys(
+            pattern.replace("$", f"{way}{word}").replace("#", holder) for way, holder in _WAYS for pattern in patterns
+        )
+        body = "\n|\n".join(choice)
+        text = f"(\n{body}\n)" if len(choice) > 1 else body
+        declarations = _KINDS | self._records() | kinds
+        declarations |= {"p": f"position p{where}", "MEMBER": named_like("MEMBER", self.member)}
+        # A declaration may use a type that is a metavariable.
+        words = set(_WORD.findall(text))
+        words |= {word for one in words & declarations.keys() for word in _WORD.findall(declarations[one])}
+        lines = [f"{one};" for name, one in declarations.items() if name in words]
+        typedefs = [f"typedef {one};" for one in self.titles if " " not in one and one in " ".join(lines)]
+        return "\n".join((f"@ {name} @", *typedefs, *lines, "@@", text, ""))
+
+    def _records(self) -> dict[str, str]:
+        if not self.typed:
+            return ANY_RECORD
+        pointers = [f"{one} *" for one in self.titles]
+        if len(self.titles) == 1:
+            return {"P": f"{pointers[0]}P", "O": f"{self.titles[0]} O"}
+        return {"P": f"{{{', '.join(pointers)}}} P", "O": f"{{{', '.join(self.titles)}}} O"}

@@ -13,6 +13,12 @@ from linesmith.patches.source.records import RecordSpan, body, syntax_root
 _TRANSPARENT = frozenset(("parenthesized_expression", "cast_expression"))
 # What a pointer that leads nowhere is compared with.
 NULL = frozenset(("NULL", "0", "nullptr"))
+# Like names of macros that read or write a variable which others change at the same time.
+PUBLISHERS = (
+    "READ_ONCE", "WRITE_ONCE", "ACCESS_ONCE", "smp_load_acquire", "smp_store_release", "rcu_dereference[a-z_0-9]*",
+    "rcu_access_pointer", "rcu_assign_pointer", "rcu_replace_pointer", "RCU_INIT_POINTER", "rtnl_dereference",
+    "srcu_dereference[a-z_0-9]*",
+)  # fmt: skip
 _WITH_CONDITION = ("if_statement", "while_statement", "do_statement", "switch_statement", "for_statement")
 _CALLED_FOR_TRUTH = frozenset(("likely", "unlikely", "__builtin_expect"))
 

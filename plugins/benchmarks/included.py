@@ -86,7 +86,7 @@ class CrewBenchmark(ABC, Generic[Given]):
 
 
 class StormSettings(CrewSettings, frozen=True):
-    """How many files every program maps beside its own, and where they lie; they have no names there."""
+    """How many files every program maps besides its own, and where they lie; they have no names there."""
 
     files: Annotated[int, Meta(ge=0, le=64)] = 8
     directory: str = "/tmp"  # noqa: S108

@@ -127,7 +127,7 @@ def tally(benchmark: str, program: str, done: Done) -> CrewTally:
 def copies(
     given: CompiledSettings, count: int, scratch: Path, command: Sequence[str], files: Sequence[Path] = ()
 ) -> tuple[str, ...]:
-    """The words that run ``count`` copies of ``command`` and print their wall time; ``files`` are linked beside them.
+    """The words that run ``count`` copies of ``command`` and print their wall time; ``files`` are linked next to them.
 
     The command's program is named by its path. Raises what compiling raises.
     """

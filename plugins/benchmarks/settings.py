@@ -95,7 +95,7 @@ MOST = 1e18
 _NUMBER = re.compile(r"[-+]?(?:\d{1,400}\.?\d{0,400}|\.\d{1,400})(?:[eE][-+]?\d{1,9})?", re.ASCII)
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?", re.ASCII)
 _WORD_CHARACTERS = 40
-# Results are told at the end, and a program that has lost its way may have said anything before.
+# Results are reported at the end, and a program that has lost its way may have printed anything before.
 MOST_CHARACTERS = 1 << 20
 _LAST_LINES = 5
 _LINE_CHARACTERS = 160

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The store of what was built: a folder per key, which appears whole or not at all, and is never changed.
 
-A folder holds ``products/``, ``build.log``, ``build.json`` and, where there is one, ``.config``. Hidden beside them
+A folder holds ``products/``, ``build.log``, ``build.json`` and, where there is one, ``.config``. Hidden next to them
 lie locks, drafts, and the logs of builds that run or have failed. A ``BuildSlot`` is one tree's place in a worker's
 warm folder: its copy of the sources and what builds have left there.
 """

@@ -182,7 +182,7 @@ def _line(text: str) -> str:
 class BuildPlan:
     """What a builder makes of a recipe before it touches anything.
 
-    ``compiler`` is the compiler's first line, ``inputs`` all else that a build depends on beside recipe, sources and
+    ``compiler`` is the compiler's first line, ``inputs`` all else that a build depends on besides recipe, sources and
     patches. ``slot`` names the place in the warm folder, which is emptied when its ``purpose`` changes. ``appended``
     has what the salt adds to files of the copy.
     """

@@ -22,7 +22,7 @@ from linesmith.analyzer.model import Built, Recipe, Variant, Workplace
 from linesmith.plugins.api import Tell
 from linesmith.plugins.builders.building import BuildCommand, BuildJob, BuildPlan, Made, build, digest, package
 from linesmith.plugins.builders.kbuild import version
-from linesmith.plugins.builders.patches import check_fit
+from linesmith.plugins.builders.working_copy import check_fit
 
 _COMPILER = re.compile(r"(cc|c\+\+|gcc|g\+\+|clang|clang\+\+)(-\d+)?")
 _OF_FUNCTIONS = (32, 64, 128)

@@ -24,8 +24,8 @@ from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import Built, Recipe, Variant, Workplace
 from linesmith.plugins.api import Tell
 from linesmith.plugins.builders.building import BuildCommand, BuildJob, BuildPlan, Made, build, digest, package
-from linesmith.plugins.builders.patches import check_fit
 from linesmith.plugins.builders.sources import is_kernel
+from linesmith.plugins.builders.working_copy import check_fit
 
 _SET = re.compile(r"^CONFIG_(\w+)=(.*)$")
 _UNSET = re.compile(r"^# CONFIG_(\w+) is not set$")

@@ -3,7 +3,7 @@
 
 Sources are all files but what version control keeps there and what a build has left. Files are copied, not linked: the
 user's tree may change while a build runs, and a build may write into its sources. Of what a build that was stopped has
-left, some files may not be whole: Kbuild writes a record beside a target, ``.NAME.cmd``, when the target is made
+left, some files may not be whole: Kbuild writes a record next to a target, ``.NAME.cmd``, when the target is made
 (scripts/Kbuild.include, fixdep.c). A target with a record that is not older is whole, so a long build goes on where it
 was stopped.
 """
@@ -115,7 +115,7 @@ def _is_build_folder(entries: dict[str, os.DirEntry[str]]) -> bool:
 
 
 def _is_made(name: str, siblings: dict[str, os.DirEntry[str]]) -> bool:
-    """Whether a build has left it; Kbuild leaves a ``.NAME.cmd`` beside what it made, ``configure`` a record."""
+    """Whether a build has left it; Kbuild leaves a ``.NAME.cmd`` next to what it made, ``configure`` a record."""
     return (
         name in _VERSION_CONTROL
         or name in _MADE_FOLDERS
@@ -131,7 +131,7 @@ def _is_made(name: str, siblings: dict[str, os.DirEntry[str]]) -> bool:
 class Census:
     """The source files of ``tree``: path to what it is (``file``, ``program`` or ``link``) with its digest.
 
-    ``stamps`` has what the file system said of each.
+    ``stamps`` has what the file system reported of each.
     """
 
     tree: Path

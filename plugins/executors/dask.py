@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Workers on many machines, found through a scheduler of Dask distributed.
 
-What a machine may do is said by its worker's resources: ``build``, and ``bench`` or ``bench:CLASS`` for machines of a
+What a machine may do is stated by its worker's resources: ``build``, and ``bench`` or ``bench:CLASS`` for machines of a
 class. A worker lends each resource to one task at a time. docs/cluster.md tells how to lay it over a lab.
 """
 

@@ -164,7 +164,7 @@ def plan(commands: Sequence[tuple[str, ...]], machine: str, overlay: Path | None
 def initramfs(contents: Contents, own: Mapping[str, bytes], port: str) -> bytes:
     """The archive that boots into ``own["init"]``, which reports over the serial port called ``port``.
 
-    ``own`` are programs of ours by name; they lie beside busybox.
+    ``own`` are programs of ours by name; they lie next to busybox.
     """
     home = HOME.lstrip("/")
     entries = [
@@ -188,7 +188,7 @@ def user_files(contents: Contents) -> Iterator[ArchiveEntry]:
         for path in (Path(directory) / name for name in sorted((*folders, *names))):
             seen |= {entry.name: entry for entry in _entry(path, str(path.relative_to(contents.overlay or "")))}
     for path in contents.programs:
-        # The file at its real place, for loaders look beside it, and a link where it is reached by another name.
+        # The file at its real place, for loaders look next to it, and a link where it is reached by another name.
         real = path.resolve()
         links = [link(str(path).lstrip("/"), str(real))] if real != path else []
         for entry in (*_entry(real, str(real).lstrip("/")), *links):

@@ -31,7 +31,7 @@ _SIGNALLED = 128
 
 
 def host_facts() -> tuple[tuple[str, str], ...]:
-    """CPU model, usable CPUs, SMT, frequency governor, memory and load average; what is not told is left out."""
+    """CPU model, usable CPUs, SMT, frequency governor, memory and load average; what is not reported is left out."""
     return tuple((name, value) for name, value in _facts() if value)
 
 

@@ -95,7 +95,7 @@ def check_steps(site: Site, steps: Sequence[Step]) -> None:
 
 
 def emulated_words(machine: str) -> tuple[str, ...]:
-    """Words for an emulated kernel; one for x86 is told how fast its clock runs, which it may measure badly."""
+    """Words for an emulated kernel; one for x86 has its clock's speed, which it may measure badly."""
     khz = counter_khz() if machine == platform.machine() else None
     return (*SLOW_WORDS, f"tsc_early_khz={khz}") if khz else SLOW_WORDS
 
@@ -223,7 +223,7 @@ def _archive(site: Site, built: Built, steps: Sequence[Step], machine: str, nonc
 def _guest(command: tuple[str, ...], site: Site, console: Console, scratch: Path) -> Iterator[Talk]:
     """A conversation with a guest that ends with the block."""
     errors = scratch.absolute() / "qemu.errors"
-    # What an earlier guest said before its end is not said by this one.
+    # What an earlier guest printed before its end is not printed by this one.
     console.log.unlink(missing_ok=True)
     with (
         errors.open("wb") as complaints,

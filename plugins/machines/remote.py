@@ -210,7 +210,7 @@ class _RemoteOrder:
         return [(name, path) for name, path in self.built.products if f"{{{name}}}" in template]
 
     def _place(self) -> str:
-        """A folder of our own there, on the last line of what is said; it is removed later, so nothing else will do."""
+        """A folder of our own there, on the last line of the output; it is removed later, so nothing else will do."""
         begin = f"{self.settings.folder}/linesmith."
         said = self._did("mktemp", "-d", f"{begin}XXXXXX").output.decode("utf-8", "replace").splitlines()
         if not said or not said[-1].startswith(begin):

@@ -90,7 +90,7 @@ def read_output(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Introduction:
-    """What the other side said of itself before the first step, by name; ``release`` and ``notes``, in hex, too."""
+    """What the other side reported of itself before the first step, by name; ``release`` and ``notes``, in hex, too."""
 
     facts: tuple[tuple[str, str], ...]
 
@@ -207,7 +207,7 @@ class _StepEnd:
             )
 
 
-# The time is told by the shell itself where it can, to the microsecond; a clock of 10 ms is the last resort.
+# The time is reported by the shell itself where it can, to the microsecond; a clock of 10 ms is the last resort.
 _STAMP = """\
 stamp() {
     now=${EPOCHREALTIME:-}

@@ -62,14 +62,14 @@ class Console:
             return ""
 
     def death(self) -> str | None:
-        """What the kernel said when it died; ``None`` while it lives. A log that has not grown is not read again."""
+        """What the kernel printed when it died; ``None`` while it lives. A log that has not grown is not read again."""
         size = self.log.stat().st_size if self.log.exists() else 0
         if size != self._bytes:
             self._bytes, self._death = size, death(self.text())
         return self._death
 
     def starved(self) -> str | None:
-        """What the kernel said when it first killed for want of memory; ``None`` when it never did."""
+        """What the kernel printed when it first killed for want of memory; ``None`` when it never did."""
         found = _STARVATION.search(self.text())
         return found[0].strip() if found else None
 
@@ -185,7 +185,7 @@ class GuestSigns:
             self.process.wait(_ENDING_SECONDS)
         if died := self.console.death():
             return GuestPanicked(self.with_last_lines(f"the guest's kernel died while {doing}: {died}"))
-        # What QEMU and the plugin said that is not a mere consequence of the early end.
+        # What QEMU and the plugin printed that is not a mere consequence of the early end.
         lines = self.errors.read_text("utf-8", "replace").splitlines()
         if complaints := [line.strip() for line in lines if line.strip() and _NO_REGION not in line]:
             return GuestFailed(f"QEMU ended while the guest was {doing}: {complaints[0]}")
@@ -205,7 +205,7 @@ class Talk(Wire):
         self._with_last_lines = signs.with_last_lines
 
     def say(self, word: str) -> None:
-        """Send one line to the guest; one that is gone is told by whoever waits for it next."""
+        """Send one line to the guest; one that is gone is noticed by whoever waits for it next."""
         if self._process.stdin:
             with suppress(BrokenPipeError):
                 self._process.stdin.write(word.encode() + b"\n")

@@ -64,7 +64,7 @@ class VirtmeMachine:
         return "the machine virtme-ng has one node here; choose qemu for more" if site.nodes > 1 else None
 
     def commands(self, site: Site, built: Built, steps: Sequence[Step]) -> tuple[str, ...]:  # noqa: ARG002
-        """The one command that ``run`` runs; what the guest runs is in a script beside the log."""
+        """The one command that ``run`` runs; what the guest runs is in a script next to the log."""
         return (shlex.join(_command(site, built, Path.cwd())),)
 
     def run(self, site: Site, built: Built, steps: Sequence[Step], scratch: Path, tell: Tell) -> Session:
@@ -127,13 +127,7 @@ def _guest(site: Site, built: Built, scratch: Path) -> Iterator[Wire]:
         log.open("wb") as to_log,
         guarded(
             KeeperOrder(
-                command,
-                str(scratch),
-                dict(os.environ),
-                to_output.fileno(),
-                to_log.fileno(),
-                site.seconds,
-                MOST_BYTES,
+                command, str(scratch), dict(os.environ), to_output.fileno(), to_log.fileno(), site.seconds, MOST_BYTES
             ),
             str(log),
         ) as process,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Bayesian optimization by scikit-optimize: the ladder of ``racing``, with that library's model of the costs.
 
-The library's development has ended, so it is asked for little: an ``Optimizer`` over categories that is told answers
+The library's development has ended, so it is asked for little: an ``Optimizer`` over categories that is given answers
 and gives back its model. It is made anew for each question from all answers, which makes a search that is continued
 ask what the one that was interrupted would have asked.
 """
@@ -81,10 +81,10 @@ def _expected(
     guesses: Mapping[Point, float],
     points: Sequence[Point],
 ) -> Forecast:
-    """The model's mean and deviation, costs being told as their distance from what the cheaper rungs let expect.
+    """The model's mean and deviation, costs being passed as their distance from what the cheaper rungs let expect.
 
-    The baseline, first of those ``seen``, is told as long as it is alone: what all changes have in common is taken off.
-    Points that are awaited are told as the mean of those answered (Ginsbourger et al., "Kriging is well-suited to
+    The baseline, first of those ``seen``, is passed while it is alone: what all changes have in common is taken off.
+    Points that are awaited count as the mean of those answered (Ginsbourger et al., "Kriging is well-suited to
     parallelize optimization", 2010: constant liar).
     """
     mean_cost = sum(one.cost for one in seen) / len(seen)

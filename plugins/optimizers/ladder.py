@@ -16,7 +16,7 @@ from linesmith.analyzer.model import Ask, FailureKind, Point, Space, Told
 
 # More points than that are not looked at one by one: a sample of as many stands for the space.
 MOST_POINTS = 4096
-# How much worse than the baseline a cost may be, beside its spread, for its point to climb.
+# How much worse than the baseline a cost may be, besides its spread, for its point to climb.
 SLACK = 0.01
 
 Vector = NDArray[np.float64]
@@ -68,7 +68,7 @@ def recommended_first(space: Space, seed: int) -> tuple[Point, ...]:
 
 
 class SearchLadder:
-    """The state of one search: nothing but what was told and what is waited for.
+    """The state of one search: nothing but what it was given and what is waited for.
 
     Rungs from ``first_costly`` on count against ``trials``; a point counts once, and an illegal one not at all.
     """
@@ -136,7 +136,7 @@ def promising(answer: Told) -> bool:
 class Climb(ABC):
     """A search that climbs: points that may go up a rung go first, the uppermost before others, then new points.
 
-    Asks by what it has been told alone, so a search that hears the same again goes on in the same way.
+    Asks by what it has been given alone, so a search that hears the same again goes on in the same way.
     """
 
     def __init__(self, ladder: SearchLadder) -> None:
@@ -193,7 +193,7 @@ CostModel = Callable[[Sequence[Observation], Sequence[Point], Mapping[Point, flo
 
 
 def guesses(ladder: SearchLadder) -> dict[Point, float]:
-    """What the uppermost cheap rung that judged a point said of it."""
+    """What the uppermost cheap rung that judged a point reported of it."""
     cheap = ladder.answers[: ladder.first_costly]
     return {point: one.cost for answers in cheap for point, one in answers.items() if one.cost is not None}
 

@@ -25,7 +25,7 @@ _LONGEST_WORD = 512
 
 
 class WordKind(IntEnum):
-    """What a word can be in a c2c report, told from its own characters only; numbers, for sets of them are quick."""
+    """What a word can be in a c2c report, by its own characters only; numbers, for sets of them are quick."""
 
     PERCENT = auto()
     INTEGER = auto()
@@ -180,6 +180,9 @@ class ReportColumn:
 Columns = tuple[ReportColumn, ...]
 
 # The distribution ("Pareto"). A share is one of the line's raw total of the same value.
+# Loads that hit or missed, of `-d all` and `-d llc` in mails about perf: no sign of contention.
+LOAD_HIT = ReportColumn(SHARE, "", ("LclHit", "Hit"))
+LOAD_MISS = ReportColumn(SHARE, "", ("Miss",))
 RMT_HITM = ReportColumn(SHARE, "remote", ("RmtHitm", "Rmt"), "rmt|remote")
 LCL_HITM = ReportColumn(SHARE, "local", ("LclHitm", "Lcl"), "lcl|local")
 L1_HIT = ReportColumn(SHARE, "stores_l1_hit", ("L1 Hit", "L1Hit"), "l1 hit")
@@ -206,11 +209,11 @@ UNNAMED_COUNT = ReportColumn(COUNT)
 
 # In the order in which perf prints them, so that "Node" is the offset's before it is the list of nodes.
 DISTRIBUTION: Columns = (
-    RMT_HITM, LCL_HITM, L1_HIT, L1_MISS, STORES_NA, OFFSET, OFFSET_NODE, PAGES, PID, TID, CODE,
+    LOAD_HIT, LOAD_MISS, RMT_HITM, LCL_HITM, L1_HIT, L1_MISS, STORES_NA, OFFSET, OFFSET_NODE, PAGES, PID, TID, CODE,
     MEAN_RMT, MEAN_LCL, MEAN_LOAD, RECORDS, CPUS, SYMBOL, OBJECT, SOURCE, NODES,
 )  # fmt: skip
 # The shares by how many a row has: perf up to 5.18, and from 5.19 on.
-SHARES: dict[int, Columns] = {number: DISTRIBUTION[:number] for number in (4, 5)}
+SHARES: dict[int, Columns] = {number: DISTRIBUTION[2:][:number] for number in (4, 5)}
 # The counts in front of the symbol, by how many there are: up to 4.18 there were no records.
 COUNTS: dict[int, Columns] = {
     4: (MEAN_RMT, MEAN_LCL, MEAN_LOAD, CPUS),
@@ -259,7 +262,7 @@ class Heading:
 
 _FIRST_WORDS = frozenset(label.split()[0] for column in DISTRIBUTION for label in column.labels)
 _OWN_WORDS = {column: [frozenset(word.split("|")) for word in column.words.split()] for column in DISTRIBUTION}
-# Words that stand over several columns, or beside the one that tells.
+# Words over several columns, or next to the one that counts.
 _WORDS_BESIDE = frozenset(("hitm", "store", "stores", "data", "address", "total", "shared", "peer", "snoop"))
 _KNOWN_WORDS = _WORDS_BESIDE.union(*(choice for words in _OWN_WORDS.values() for choice in words))
 

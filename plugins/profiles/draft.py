@@ -255,5 +255,4 @@ class _Sorter:
 
 def _title(above: str) -> str:
     """The last sentence of the words above, without the colon that points at the report."""
-    sentence = _SENTENCE.split(above.strip())[-1]
-    return sentence.strip(" \t:#*`").strip()[-_LONGEST_TITLE:]
+    return _SENTENCE.split(above.strip())[-1].strip(" \t:#*`").strip()[-_LONGEST_TITLE:]

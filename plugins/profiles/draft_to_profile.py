@@ -12,12 +12,12 @@ from typing import Any
 
 from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Access, CacheLine, Profile, Remark
+from linesmith.plugins.api import read_text
 from linesmith.plugins.profiles.columns import SHARES, STORES, TextCursor
 from linesmith.plugins.profiles.draft import LineBlock, ReportDraft, TableRow, drafts
 from linesmith.plugins.profiles.formats import unmail
 from linesmith.plugins.profiles.rows import ReportRow
 from linesmith.plugins.profiles.scan import Scanner
-from linesmith.plugins.text import read_text
 
 # Shares have two decimals of a percent: a column of 10,000 samples keeps them all.
 NOMINAL = 10_000
@@ -47,6 +47,9 @@ def read_c2c(path: Path, source: str) -> tuple[Profile, ...]:
     holding = [draft for draft in found if draft.holds_lines]
     if not holding:
         raise ProfileError(_nothing_in(text, source, found))
+    if {row.values[:2] for draft in holding for row in draft.rows} == {("", "")}:
+        advice = "give the text of `perf c2c report --stdio -d tot`, or of `-d peer`"
+        raise ProfileError(f"{source} counts loads that hit or missed (`-d all`), and no HITM or peer snoop; {advice}")
     return tuple(profile_of(draft, source) for draft in holding)
 
 

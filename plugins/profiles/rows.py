@@ -2,7 +2,7 @@
 """The grammar of a row of the distribution: shares, offset, counts, then symbol, object, source and nodes.
 
 Columns are named by the heading, or by the row's own shape where there is none or it does not fit. The words at the end
-are told apart by the blanks between columns where they are left, by their looks where a mail wrapped or joined lines.
+are split by the blanks between columns where they are left, by their looks where a mail wrapped or joined lines.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class RowTail(NamedTuple):
 class ReportRow:
     """One row as printed; ``shares`` are in percent of the values that ``values`` names, ``numbers`` by value.
 
-    ``unnamed`` counts cells whose column could not be told. ``origin``: an address stands before the symbol.
+    ``unnamed`` counts cells whose column is not known. ``origin``: an address stands before the symbol.
     """
 
     line: int
@@ -125,7 +125,7 @@ def _named_by(heading: Columns, shares: int, cells: tuple[Token, ...], marked: b
 
 
 def _inferred(shares: int, cells: tuple[Token, ...], marked: bool) -> Columns | None:
-    """Columns told from the number of cells between shares, addresses and symbol; ``None``: this is no row."""
+    """Columns by the number of cells between shares, addresses and symbol; ``None``: this is no row."""
     plain = [cell for cell in cells if cell.kind is not WordKind.WORD]
     has_offset = bool(plain) and plain[0].kind is WordKind.HEX and int(plain[0].text, 16) < _LARGEST_LINE
     if shares < (_FEWEST_SHARES if has_offset else _FEWEST_SHARES_ALONE) or not (has_offset or marked):
@@ -137,15 +137,14 @@ def _inferred(shares: int, cells: tuple[Token, ...], marked: bool) -> Columns | 
     if code is not None:
         behind = number - code - 1
         middle = (*_before_code(rest[:code]), c.CODE, *c.COUNTS.get(behind, unnamed[:behind]))
-    elif number == 7:  # rows that are told apart by object, or whose code address was cut out
+    elif number == 7:  # rows that are distinguished by object, or whose code address was cut out
         middle = (c.OFFSET_NODE, c.PAGES, *c.COUNTS[5])
     else:
         middle = c.COUNTS.get(number, unnamed) if marked or number == 4 else unnamed
     # Cells behind the columns are nodes; a cell of another kind is not what it seems.
     pairs = zip(middle, rest, strict=False)
     fitting = (column if cell.kind in column.cells else c.UNNAMED_COUNT for column, cell in pairs)
-    front = c.SHARES.get(shares, (c.UNNAMED_SHARE,) * shares)
-    return (*front, *((c.OFFSET,) if has_offset else ()), *fitting)
+    return (*c.SHARES.get(shares, (c.UNNAMED_SHARE,) * shares), *((c.OFFSET,) if has_offset else ()), *fitting)
 
 
 def _before_code(cells: list[Token]) -> Columns:

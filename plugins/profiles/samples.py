@@ -126,7 +126,7 @@ def cpus_of(ranges: str) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """What the source of the samples knows of an instruction beside its address; of its callers it has one of two."""
+    """What the source of the samples knows of an instruction besides its address; of its callers it has one of two."""
 
     function: str | None = None
     object_file: str | None = None

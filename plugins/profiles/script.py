@@ -11,11 +11,11 @@ from pathlib import Path
 
 from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import MOST_CALLERS, Profile, Remark, Sampling
+from linesmith.plugins.api import SCRIPT, decode
 from linesmith.plugins.profiles.formats import PLAIN_SAMPLE, bare
 from linesmith.plugins.profiles.sample_profile import SymbolStarts, profile_of_samples
 from linesmith.plugins.profiles.samples import Code, Samples, cpus_of, mode_of
 from linesmith.plugins.profiles.script_line import CodePlace, ScriptSample, read_place, read_sample
-from linesmith.plugins.text import SCRIPT, decode
 
 _FIELD = re.compile(r"#\s{0,8}([a-z][a-z0-9 ]{1,30}?)\s*:\s*(\S.{0,2000})$")
 _NODE = re.compile(r"#\s{0,8}node(\d{1,4}) cpu list\s*:\s*([\d,-]{1,4000})\s*$", re.ASCII)
@@ -145,7 +145,7 @@ class _ScriptText:
         self.samples.add(sample.address, sample.source, place.address, sample.weight, task.cpu, pid, code, mode)
 
     def _process(self, sample: ScriptSample) -> int | None:
-        """The process; where only threads are told, the first thread of the same name stands for it."""
+        """The process; where only threads are reported, the first thread of the same name stands for it."""
         task = sample.task
         pid = task.pid
         if pid is None and (task.command or task.tid is not None):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The grammar of a sample's line in the text of ``perf script``, whichever fields were asked for.
 
-The order of the fields is fixed (``process_event`` of builtin-script.c); which of them are there is told from their
+The order of the fields is fixed (``process_event`` of builtin-script.c); which of them are there follows from their
 looks, from the data source outwards: it is the one field that nothing else looks like.
 """
 

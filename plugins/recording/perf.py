@@ -63,7 +63,7 @@ class PerfRecorder:
         if not data.is_file():
             raise NotRecorded(f"perf c2c record ended with status {status} and wrote nothing; see its output above")
         tell("reading the samples")
-        return Recorded(profile=PerfData().read(data, "perf's recording")[0])
+        return Recorded(PerfData().read(data, "perf's recording")[0], status=status)
 
 
 def _record(order: Order, data: Path) -> tuple[str, ...]:

@@ -25,8 +25,7 @@ from linesmith.plugins.machines.system import (
     run,
 )
 from linesmith.plugins.machines.user import RECORDING, Border, escaped, marker_program, plugin_argument, plugin_file
-from linesmith.plugins.recording.names import address_of, of_kallsyms, of_vmlinux
-from linesmith.plugins.recording.profile import to_profile
+from linesmith.plugins.recording.profile import address_of, of_kallsyms, of_vmlinux, to_profile
 from linesmith.plugins.recording.text import circumstances, read_recording
 
 _QMP_SHOWN = 3
@@ -84,7 +83,7 @@ class QemuRecorder:
         recording = replace(recording, kernel_release=ending.release or None, moved=0)
         failed = (f"the command ended with status {ending.status}; its output is in the log",) if ending.status else ()
         profile = to_profile(text, recording, names, str(guest.kernel), (*names.remarks, *failed))
-        return Recorded(profile, memory=ending.memory)
+        return Recorded(profile, memory=ending.memory, status=ending.status)
 
 
 def _guest(order: Order) -> Guest:

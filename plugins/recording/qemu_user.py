@@ -13,8 +13,7 @@ from linesmith.analyzer.model import Emulation, Order, Profile, Recorded
 from linesmith.plugins.machines import user
 from linesmith.plugins.machines.elf_image import ElfImage, SymbolTable, code_symbols
 from linesmith.plugins.machines.user import RECORDING, escaped, plugin_argument, plugin_file
-from linesmith.plugins.recording.names import ProgramNames, address_of
-from linesmith.plugins.recording.profile import to_profile
+from linesmith.plugins.recording.profile import ProgramNames, address_of, to_profile
 from linesmith.plugins.recording.text import RecordingText, circumstances, read_recording
 
 
@@ -55,7 +54,7 @@ class QemuUserRecorder:
                 " with --to"
             )
         text = read_recording(scratch / RECORDING)
-        return Recorded(_profile(order, program, ran, text))
+        return Recorded(_profile(order, program, ran, text), status=ran.status)
 
 
 def _shown(order: Order, program: ElfImage) -> str:

@@ -9,41 +9,20 @@ from types import SimpleNamespace
 from typing import cast
 
 import numpy as np
+from hand_made import held, scalar, struct, table
 
-from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.layouts.dwarf import AccessTable
-from linesmith.analyzer.model import AccessKind, AccessOutcome, Layout, Member, MemberCategory, RecordKind
+from linesmith.analyzer.model import AccessKind, AccessOutcome
 
 KINDS, OUTCOMES = tuple(AccessKind), tuple(AccessOutcome)
 
-LOCK = Layout(0, "lock", RecordKind.STRUCT, 4, (Member("word", "int", "word", 0, 4, 4),), 4)
-NODE = Layout(
-    1,
-    "node",
-    RecordKind.STRUCT,
-    24,
-    (
-        Member("next", "struct node *", "next", 0, 8, 8, category=MemberCategory.POINTER),
-        Member("guard", "struct lock", "guard", 8, 4, 4, category=MemberCategory.RECORD, record=0),
-        Member("count", "int", "count", 16, 4, 4),
-        Member("total", "int", "total", 20, 4, 4),
-    ),
-    8,
-)
-OUTER = Layout(
-    2,
-    "outer",
-    RecordKind.STRUCT,
-    32,
-    (
-        Member("key", "long", "key", 0, 8, 8),
-        Member("node", "struct node", "node", 8, 24, 8, category=MemberCategory.RECORD, record=1),
-    ),
-    8,
-)
-LAYOUTS = LayoutTable((LOCK, NODE, OUTER))
+LOCK = struct("lock", scalar("word", 4))
+# next at 0, guard at 8 with a hole behind it, count at 16, total at 20
+NODE = struct("node", scalar("next"), held("guard", LOCK), scalar("count", 4, align=8), scalar("total", 4))
+OUTER = struct("outer", scalar("key"), held("node", NODE))
+LAYOUTS = table(LOCK, NODE, OUTER)
 TYPES = ("", "struct node", "struct outer", "int")
-TYPE_LAYOUT = (-1, 1, 2, -1)
+TYPE_LAYOUT = (-1, NODE.id, OUTER.id, -1)
 
 
 @dataclass(frozen=True)
@@ -73,18 +52,16 @@ class Code:
 
 def raw(rows: Sequence[Row], functions: Sequence[Code], chains: Sequence[Sequence[str]] = ((),)) -> AccessTable:
     """The columns of these rows, which stand by address."""
+    numbers = {
+        "address": np.uint64, "function": np.uint32, "line": np.uint32, "type": np.uint32, "offset": np.int32,
+        "width": np.uint16, "variable": np.uint32,
+    }  # fmt: skip
     columns = SimpleNamespace(
-        address=np.array([row.address for row in rows], np.uint64),
-        function=np.array([row.function for row in rows], np.uint32),
+        **{name: np.array([getattr(row, name) for row in rows], kind) for name, kind in numbers.items()},
         inlined=np.array([row.chain for row in rows], np.uint32),
         file=np.array([row.line > 0 for row in rows], np.uint32),
-        line=np.array([row.line for row in rows], np.uint32),
-        type=np.array([row.type for row in rows], np.uint32),
-        offset=np.array([row.offset for row in rows], np.int32),
-        width=np.array([row.width for row in rows], np.uint16),
         kind=np.array([KINDS.index(row.kind) for row in rows], np.uint8),
         outcome=np.array([OUTCOMES.index(row.outcome) for row in rows], np.uint8),
-        variable=np.array([row.variable for row in rows], np.uint32),
         functions=[one.name for one in functions],
         function_low=np.array([one.low for one in functions], np.uint64),
         function_high=np.array([one.high for one in functions], np.uint64),

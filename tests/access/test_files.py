@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every kind of file with code, those that are refused, damaged ones, and the map on disk."""
+"""Every kind of file with code, those that are refused, and the map on disk; damaged ones are in tests/elf."""
 
 from __future__ import annotations
 
 import struct
 import subprocess
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,10 +12,9 @@ from access.programs import CLANG, compiled, shown
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from linesmith.analyzer.access.questions import accesses_in, accesses_of, summary
+from linesmith.analyzer.access.questions import accesses_in
 from linesmith.analyzer.access.store import AccessReading, read_accesses
-from linesmith.analyzer.base.errors import CodeMissing, DebugInfoMissing, ElfError, LinesmithError
-from linesmith.analyzer.layouts.dwarf import read_layouts
+from linesmith.analyzer.base.errors import CodeMissing, DebugInfoMissing, ElfError
 
 SOURCE = "int f(struct node *n) { return n->next->count; } int main(void) { return 0; }"
 EXPECTED = ["read struct node.count", "read struct node.next"]
@@ -106,46 +104,6 @@ def test_what_cannot_be_followed_is_refused(tmp_path: Path) -> None:
     objcopy(tmp_path, "--strip-debug", btf.name)
     with pytest.raises(DebugInfoMissing, match="has BTF but no DWARF"):
         read_accesses(btf)
-
-
-DAMAGED = """
-struct node first;
-static inline void put(struct node *n, int v) { n->count = v; n->total += v; }
-long f(struct outer *o, long i) { put(&o->many[i], 3); return o->key + first.count; }
-int main(void) { return f(0, 2); }
-"""
-
-
-@pytest.fixture(scope="module")
-def contents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    folder = tmp_path_factory.mktemp("sound")
-    return {
-        "object": compiled(folder, DAMAGED).read_bytes(),
-        "program": compiled(folder, DAMAGED, "-O2", name="program").read_bytes(),
-    }
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
-@given(
-    kind=st.sampled_from(("object", "program")),
-    flips=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=20),
-    share=st.just(1.0) | st.floats(0.1, 1),
-)
-def test_damage_ends_in_an_answer_with_sums_that_hold_or_in_an_error_of_ours(
-    tmp_path: Path, cache: Path, contents: dict[str, bytes], kind: str, flips: list[tuple[float, int]], share: float
-) -> None:
-    cache.write_text("a file where the directory should be")
-    content = bytearray(contents[kind])
-    for place, value in flips:
-        content[64 + int(place * (len(content) - 64))] = value
-    (tmp_path / "damaged").write_bytes(content[: int(share * len(content))])
-    with suppress(LinesmithError):
-        accesses = read_accesses(tmp_path / "damaged").accesses
-        found = summary(accesses)
-        assert sum(count for _, count in found.outcomes) == found.accesses == len(accesses)
-        layouts = read_layouts(tmp_path / "damaged").layouts
-        for layout in layouts:
-            assert accesses_of(layout, layouts, accesses).counts.total <= found.accesses
 
 
 # The map on disk: what is read is what was kept; anything else is as good as absent

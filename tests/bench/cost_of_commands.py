@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from linesmith.analyzer.base.errors import LinesmithError
-from linesmith.plugins.profiles.recorded import encode_for
+from linesmith.plugins.profiles.formats import encode_for
 from linesmith.plugins.registry import read_profiles
 
 # Not ``suggest``: of a part of a recording it cannot always make up runs.

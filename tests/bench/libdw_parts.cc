@@ -10,10 +10,10 @@
 #include <ctime>
 #include <vector>
 
-#include "debug_loader.h"
-#include "debug_search.h"
-#include "dwarf_reader.h"
-#include "line_files.h"
+#include "dwarf/debug_loader.h"
+#include "dwarf/line_files.h"
+#include "elf/debug_search.h"
+#include "layouts/dwarf_reader.h"
 
 namespace {
 

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reading millions of samples beside perf, on one file in one run: ``python tests/bench/perf_data_speed.py VMLINUX``.
+"""Reading millions of samples beside perf, on one file in one run.
 
-The file is written first (an exec storm of the kernel VMLINUX on 16 CPUs as a PMU would sample it, 5 million samples)
-unless ``--data`` gives one. ``linesmith hot`` and ``perf c2c report --stdio`` run in turns; the table gives medians of
-wall seconds, CPU seconds and peak resident MiB, and what linesmith takes as a multiple of each. ``perf script`` without
-symbols is the least that reading perf's text would take.
+Usage: python tests/bench/perf_data_speed.py [ELF --data PERF.DATA]
+
+Without a file one is written first: a server with 16 threads as a PMU would sample it, 5 million samples. ``linesmith
+hot`` and ``perf c2c report --stdio`` run in turns; the table gives medians of wall seconds, CPU seconds and peak
+resident MiB, and what linesmith takes as a multiple of each. ``perf script`` without symbols is the least that reading
+perf's text would take.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -19,26 +19,31 @@ from pathlib import Path
 
 from layout_speed import Cost, measured, median
 
-_TESTS = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from perf_data.hardware import ALL
+from perf_data.image import Program
+from perf_data.program_scenario import compiled, program_recording
+from perf_data.recording import write
+
 _FIELDS = "pid,tid,cpu,time,event,addr,ip,data_src,weight"
 
 
-def commands(vmlinux: Path, data: Path, perf: str) -> dict[str, Sequence[str]]:
+def commands(elf: Path, data: Path, perf: str) -> dict[str, Sequence[str]]:
     linesmith = str(Path(sys.executable).with_name("linesmith"))
     return {
-        "linesmith hot": (linesmith, "hot", str(vmlinux), str(data)),
+        "linesmith hot": (linesmith, "hot", str(elf), str(data)),
         "perf c2c report": (perf, "c2c", "report", "--stdio", "-i", str(data)),
         "perf script": (perf, "script", "-i", str(data), "-F", _FIELDS),
     }
 
 
-def written(vmlinux: Path, samples: int, folder: Path) -> Path:
-    """The file with the samples, a fifth of them on 200,000 pages of one CPU each."""
+def written(samples: int, folder: Path) -> tuple[Path, Path]:
+    """The server of the tests and a file with that many samples of it, as an Intel machine of 16 CPUs takes them."""
+    program = Program(compiled(folder))
     data = folder / "perf.data"
-    argv = (sys.executable, "-m", "perf_data.write", "kernel", str(vmlinux), "-o", str(data))
-    more = ("--samples", str(samples), "--pages", "200000")
-    subprocess.run((*argv, *more), check=True, env={**os.environ, "PYTHONPATH": str(_TESTS)})
-    return data
+    write(data, program_recording(program, ALL["intel"], samples))
+    return program.elf, data
 
 
 def show(name: str, cost: Cost, ours: Cost) -> None:
@@ -48,15 +53,17 @@ def show(name: str, cost: Cost, ours: Cost) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("vmlinux", type=Path)
-    parser.add_argument("--data", type=Path, help="a perf.data file of that kernel")
+    parser.add_argument("elf", type=Path, nargs="?")
+    parser.add_argument("--data", type=Path, help="a perf.data file of ELF")
     parser.add_argument("--samples", type=int, default=5_000_000)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--perf", default="perf")
     options = parser.parse_args()
+    if (options.elf is None) != (options.data is None):
+        parser.error("ELF and --data go together")
     with tempfile.TemporaryDirectory() as folder:
-        data = options.data or written(options.vmlinux, options.samples, Path(folder))
-        tried = commands(options.vmlinux, data, options.perf)
+        elf, data = (options.elf, options.data) if options.data else written(options.samples, Path(folder))
+        tried = commands(elf, data, options.perf)
         costs: dict[str, list[Cost]] = {name: [] for name in tried}
         for _ in range(options.runs + 1):
             for name, argv in tried.items():

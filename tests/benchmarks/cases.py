@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Outputs of each benchmark, with the values that they tell."""
+"""Outputs of each benchmark, with the values that they tell; benchmarks run for real, on this machine."""
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from text_cases import files_in
 
-from linesmith.analyzer.model import Done, Setting, Step
+from linesmith.analyzer.model import Built, Done, Setting, Site, Step
+from linesmith.plugins.registry import benchmark, machine
 
 ONE_STEP = Step(("program", "word"))
 
@@ -93,3 +95,15 @@ CASES = {
         "COUNT|30|60|lpm\nCOUNT|20|60|lpm\nCOUNT|40|60|lpm\n",
     ),
 }
+
+
+def measured(name: str, settings: dict[str, Setting], threads: int, scratch: Path) -> dict[str, float]:
+    """The values of one run; programs are kept in ``scratch``."""
+    tested = benchmark(name)
+    assert tested.obstacle(settings) is None
+    steps = tested.steps(settings, threads, scratch)
+    folder = Path(tempfile.mkdtemp(dir=scratch))
+    session = machine("here").run(Site("here"), Built("", folder, ()), steps, folder, lambda _: None)
+    values = dict(tested.parse(settings, session.done))
+    assert list(values) == [metric.name for metric in tested.metrics(settings)]
+    return values

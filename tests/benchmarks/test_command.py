@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from benchmarks.running import measured
+from benchmarks.cases import measured
 
 from linesmith.analyzer.base.errors import BenchmarkFailed, BenchmarkNonsense, ToolMissing
 from linesmith.analyzer.model import Better, Done, Metric, Setting, Step
@@ -69,10 +69,6 @@ def test_a_number_on_standard_error_counts_where_there_is_no_other() -> None:
 def test_commands_run_on_the_cpus_given() -> None:
     steps = COMMAND.steps({"run": "a", "prepare": "b", "cpus": "8, 0-2"}, 1, Path())
     assert [step.cpus for step in steps] == [(0, 1, 2, 8)] * 2
-
-
-def test_of_several_matches_the_last_counts() -> None:
-    assert parsed("n=2\nn=3\nn=4\n", pattern=r"^n=(\d+)$") == {"value": 4.0}
 
 
 def test_metrics_are_described_as_the_settings_say() -> None:

@@ -25,7 +25,6 @@ from linesmith.analyzer.base.errors import (
     TreeError,
 )
 from linesmith.analyzer.model import Built, Recipe, Variant, Workplace
-from linesmith.plugins.builders.command import salt_flags
 from linesmith.plugins.registry import builder
 
 BUILDER = builder("command")
@@ -59,11 +58,6 @@ def test_words_and_variables_of_the_command(build: Build, monkeypatch: pytest.Mo
     assert output(build, 'echo {jobs} {salt} $LINESMITH_SALT "$MAKEFLAGS$CFLAGS"', 7) == "2 7 7 \n"
     assert output(build, "echo $LINESMITH_CFLAGS") == "\n"
     assert output(build, "echo $LINESMITH_CFLAGS", 2) == "-falign-functions=64 -falign-loops=1\n"
-
-
-def test_placebos_differ() -> None:
-    assert len({salt_flags(salt) for salt in range(16)}) == 16
-    assert salt_flags(16) == salt_flags(1)
 
 
 def test_a_compiler_that_is_asked_for(build: Build) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from demo.example import example_program, unpacked
 
 from linesmith.analyzer.model import ObjectBuild, Sampling
-from linesmith.plugins.profiles.recorded import encode
+from linesmith.plugins.profiles.formats import encode
 from linesmith.plugins.registry import read_profiles
 
 # What perf begins a file with, and no more.

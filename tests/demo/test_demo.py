@@ -14,8 +14,7 @@ import pytest
 from demo.example import compiled_in, unpacked
 from linesmith_command import LINESMITH, linesmith
 
-from linesmith.analyzer.demo.program import CpuChoice, ThreadPlacement, choose
-from linesmith.analyzer.demo.walkthrough import race_text
+from linesmith.analyzer.demo.walkthrough import CpuChoice, ThreadPlacement, choose, race_text
 from linesmith.analyzer.model import Sample
 
 pytestmark = pytest.mark.xdist_group("demo")
@@ -49,7 +48,7 @@ def test_the_profile_is_recorded_here_and_shows_false_sharing_of_root_and_lock(o
     assert "$ linesmith record --on " in output
     assert " -- ./bench 400 " in output
     assert "false sharing: move guard away" in output
-    assert "after stores to guard, in guard_take, guard_release" in " ".join(output.split())
+    assert "after stores to guard (by guard_take, guard_release)" in " ".join(output.split())
 
 
 def test_the_patch_moves_the_lock_alone_and_is_verified(output: str) -> None:
@@ -79,7 +78,7 @@ def test_one_cpu_is_enough_and_is_said_to_show_nothing() -> None:
 
 @pytest.mark.study
 def test_without_a_recorder_the_profile_is_said_to_be_written_for_the_example(tmp_path: Path) -> None:
-    for name in ("cc", "gcc", "patch", "ld", "as"):
+    for name in ("cc", "gcc", "git", "patch", "ld", "as"):
         if found := shutil.which(name):
             (tmp_path / name).symlink_to(found)
     done = demo(PATH=str(tmp_path))

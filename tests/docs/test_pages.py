@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import ast
 import configparser
+import io
 import pkgutil
 import re
 import subprocess
 import sys
+import tokenize
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from importlib import import_module
@@ -56,6 +58,21 @@ def test_every_part_named_in_the_stages_exists() -> None:
     assert {name for name in named if not exists(name) and "/native" not in name} == set()
 
 
+@pytest.mark.skipif(not (CHECKOUT / "analyzer" / "native").is_dir(), reason="a wheel has no sources of the core")
+def test_a_folder_of_the_native_core_includes_only_folders_above_it() -> None:
+    native = CHECKOUT / "analyzer" / "native"
+    table = (DOCS / "native.md").read_text().partition("## Folders")[2].partition("\n## ")[0]
+    order = re.findall(r"^\| `(\w+)` \|", table, re.M)
+    assert set(order) == {path.name for path in native.iterdir() if path.is_dir()}
+    includes = {
+        (folder, used)
+        for folder in order
+        for file in (native / folder).iterdir()
+        for used in re.findall(r'#include "(\w+)/', file.read_text())
+    }
+    assert {(one, used) for one, used in includes if order.index(used) > order.index(one)} == set()
+
+
 def linked_from(document: Path) -> set[Path]:
     """Files that the document links to; addresses of other sites left out."""
     links = [link for link in LINK.findall(document.read_text()) if "://" not in link]
@@ -100,21 +117,14 @@ _PAGES = [
     *sorted((CHECKOUT / "docs").glob("*.md")),
     *sorted((CHECKOUT / "analyzer" / "lint" / "rules" / "pages").glob("*.md")),
 ]
-# What docstrings of public functions are held to as well, where people read them to learn the words of the product.
+# What docstrings and comments are held to as well, where people read them to learn the words of the product.
 _COINED = re.compile(
     r"\b(told|said|called so|beside|parted|parts them|set apart|company|in doubt|without a find)\b",
     re.I,
 )
-_WORDED = ("analyzer/report", "analyzer/cli", "analyzer/line_map", "patches/message")
+_QUOTED = re.compile(r"`+[^`]*`+")
 # Functions whose arguments a user reads while a command works.
 _SPEAKERS = frozenset(("remark", "say", "shown", "progress", "steps", "tell_who_waits"))
-_CODE = re.compile(r"^(```|~~~).*?^\1|`[^`\n]*`|\]\([^)]*\)|^ {4,}\S.*$", re.MULTILINE | re.DOTALL)
-_PAGES = [
-    CHECKOUT / "README.md",
-    CHECKOUT / "CONTRIBUTING.md",
-    *sorted((CHECKOUT / "docs").glob("*.md")),
-    *sorted((CHECKOUT / "analyzer" / "lint" / "rules" / "pages").glob("*.md")),
-]
 
 
 def retired(text: str) -> list[str]:
@@ -181,15 +191,23 @@ def test_remarks_and_progress_are_in_current_words(package: str) -> None:
     assert found == {}
 
 
-@pytest.mark.parametrize("folder", _WORDED)
-def test_docstrings_of_what_others_call_are_in_current_words(folder: str) -> None:
+def explanations(source: str) -> Iterator[tuple[int, str]]:
+    """The docstrings and comments of a file by their first line, without code and names in backquotes."""
+    for one in ast.walk(ast.parse(source)):
+        if isinstance(one, ast.FunctionDef | ast.ClassDef | ast.Module):
+            yield getattr(one, "lineno", 1), _QUOTED.sub("", ast.get_docstring(one) or "")
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT and not token.string.startswith("# noqa"):
+            yield token.start[0], _QUOTED.sub("", token.string)
+
+
+@pytest.mark.parametrize("folder", ["analyzer", "tuner", "plugins", "patches"])
+def test_docstrings_and_comments_are_in_current_words(folder: str) -> None:
     found = {}
-    for file, module in parsed(folder):
-        for one in ast.walk(module):
-            public = isinstance(one, ast.FunctionDef | ast.ClassDef) and not one.name.startswith("_")
-            text = ast.get_docstring(one) if public or isinstance(one, ast.Module) else None  # type: ignore[arg-type]
-            if words := _COINED.findall(" ".join((text or "").split())):
-                found[f"{file}:{getattr(one, 'lineno', 1)}"] = words
+    for file in sorted((CHECKOUT / folder).rglob("*.py")):
+        for line, text in explanations(file.read_text()):
+            if words := _COINED.findall(" ".join(text.split())):
+                found[f"{file.relative_to(CHECKOUT)}:{line}"] = words
     assert found == {}
 
 
@@ -232,12 +250,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def test_every_document_has_a_page(site: Path) -> None:
+def test_every_document_and_every_rule_has_a_page_and_nothing_else_is_there(site: Path) -> None:
     documents = {path.stem for path in (CHECKOUT / "docs").glob("*.md")}
     assert documents - {path.stem for path in site.glob("*.html")} == set()
-
-
-def test_every_rule_has_a_page(site: Path) -> None:
+    assert list(site.rglob("*.py")) == []
     assert {path.stem for path in (site / "rules").glob("*.html")} == {rule.name for rule in RULES}
     rows = re.findall(r"<td><a[^>]*>([\w-]+)</a></td>\s*<td>(.*?)</td>", (site / "rules.html").read_text())
     assert rows == [(rule.name, rule.severity) for rule in RULES]
@@ -248,7 +264,3 @@ def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
     for page in site.rglob("*.html"):
         parser.feed(page.read_text())
     assert [one for one in parser.addresses if "://" in one or one.startswith("//")] == []
-
-
-def test_the_site_has_no_program_that_made_it(site: Path) -> None:
-    assert list(site.rglob("*.py")) == []

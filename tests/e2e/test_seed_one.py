@@ -43,23 +43,6 @@ def first(vmlinux: Path, profile: Path) -> dict[str, Any]:
     return dict(json.loads(done.stdout)["candidates"][0])
 
 
-def check_moves_one_member(content: bytes, tree: Path, folder: Path) -> None:
-    """A line of code and one of kernel-doc stand elsewhere; both appliers take the file, the tree stays as it is."""
-    diff = content[content.index(b"\ndiff --git ") + 1 :]
-    changed = [line for line in diff.splitlines() if line[:1] in b"+-" and line[:3] not in (b"+++", b"---")]
-    gone, new = (sorted(line[1:] for line in changed if line[:1] == sign) for sign in (b"-", b"+"))
-    assert gone == new
-    assert [line.split()[1].strip(b"@:;") for line in gone if line[:1] == b" "] == [b"i_mmap_rwsem"]
-    assert [line.split()[-1] for line in gone if line[:1] == b"\t"] == [b"i_mmap_rwsem;"]
-    file = folder / "fs.patch"
-    file.write_bytes(content)
-    header = folder / "include" / "linux" / "fs.h"
-    header.parent.mkdir(parents=True)
-    header.write_bytes((tree / "include" / "linux" / "fs.h").read_bytes())
-    for argv in (["git", "apply", "--check", str(file)], ["patch", "-p1", "--dry-run", "-i", str(file)]):
-        subprocess.run(argv, cwd=folder, check=True, capture_output=True, timeout=300)
-
-
 @pytest.fixture(scope="module")
 def told(vmlinux: Path, kernel_tree: Path, profile: Path) -> dict[str, Any]:
     """What ``patch`` says of the recommended candidate; it writes nothing into the tree."""
@@ -118,14 +101,3 @@ def together(proofs: list[dict[str, Any]]) -> dict[str, tuple[int, int]]:
 
 def test_the_pair_meets_in_no_phase_of_any_cache(first: dict[str, Any]) -> None:
     assert {count for count, _ in together(first["proofs"]).values()} == {0}
-
-
-def test_the_first_report_of_all_moves_one_member(
-    vmlinux: Path, kernel_tree: Path, corpus: Path, tmp_path: Path
-) -> None:
-    pasted = corpus.parent / "seeds" / "000_666ba95aa6f40904.txt"
-    if not pasted.is_file():
-        pytest.skip("the pasted report is not at hand")
-    done = command("patch", vmlinux, pasted, "--tree", kernel_tree, "--no-comment")
-    assert done.returncode == 0, done.stderr.decode()
-    check_moves_one_member(done.stdout, kernel_tree, tmp_path)

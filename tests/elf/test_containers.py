@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from elf.objects import SOURCE, Refusal, Section, compiled, elf_file, refusal
 from linesmith_command import linesmith
+from patch_cases import write_files
 
 NOT_ELF = "FILE: is not an ELF file; give a vmlinux, a module, an object file or a program"
 COMPRESSED = "FILE: is compressed; unpack it with `{}` and give the result"
@@ -121,71 +122,109 @@ def test_names_of_files_that_are_no_utf8_or_would_steer_the_terminal(tmp_path: P
     assert refusal(file).sentence.endswith(r"red\u001b[31m linesmith: all is well" + NOT_ELF.removeprefix("FILE"))
 
 
-# Reads every file of a directory in one process and prints one word for each.
-_READ_ALL = """
-import pathlib, sys
-from linesmith.analyzer import _native
-for file in sorted(pathlib.Path(sys.argv[1]).iterdir()):
-    try:
-        reader = _native.read_btf if sys.argv[2] == "BTF" else lambda path: _native.read_dwarf(path, 1)
-        reader(str(file)).all_json()
-        print("read")
-    except _native.NativeError as error:
-        kind, message = error.args
-        assert str(file) in message and "\\n" not in message, message
-        print(kind)
+# How a small program is made in every form that the readers know: `it` is the file that is given.
+OBJECT = "-O2 -c unit.c -o it"
+WITH_DWZ = "gcc -g -gdwarf-4 unit.c main.c -o it; gcc -g -gdwarf-4 unit.c main.c -o two; dwz -m common -M common it two"
+FORMS = {
+    "DWARF 5": f"gcc -gdwarf-5 {OBJECT}",
+    "DWARF 4 by clang": f"clang-19 -gdwarf-4 {OBJECT}",
+    "DWARF 2": f"gcc -gdwarf-2 -gstrict-dwarf {OBJECT}",
+    "type units": f"gcc -gdwarf-4 -fdebug-types-section {OBJECT}",
+    "64-bit DWARF": f"gcc -g -gdwarf64 {OBJECT}",
+    "compressed": f"gcc -g -gz=zlib {OBJECT}",
+    "a kernel module": f"gcc -g -mcmodel=kernel -fno-pie -ffunction-sections {OBJECT}",
+    "arm64": f"clang-19 -g --target=aarch64-linux-gnu {OBJECT}",
+    "a program": "gcc -g -O2 unit.c main.c -o it",
+    "raw BTF": f"gcc -g {OBJECT}; pahole --btf_encode_detached=btf it; mv btf it",
+    "a skeleton": f"gcc -g -gsplit-dwarf {OBJECT}",
+    "what a skeleton refers to": f"gcc -g -gsplit-dwarf {OBJECT}",
+    "referring to dwz": WITH_DWZ,
+    "a file of dwz": WITH_DWZ,
+}
+DAMAGED = {"what a skeleton refers to": "it.dwo", "a file of dwz": "common"}
+MAIN = "struct outer; int walk(struct outer *, int); int main(int n, char **words) { return walk(0, n) + !words; }"
+UNIT = Path(__file__).with_name("sources") / "unit.c"
+# Reads the file `it` of every folder in one process, and shows what is in it; prints a word for each reader.
+READ_ALL = """
+import pathlib, resource, sys
+from linesmith.analyzer.access.questions import accesses_of, summary
+from linesmith.analyzer.access.store import read_accesses
+from linesmith.analyzer.base.errors import LinesmithError
+from linesmith.analyzer.layouts import dwarf
+from linesmith.analyzer.layouts.containment import Containment
+from linesmith.analyzer.report import layout, pahole
+
+def shown(file):
+    reading = dwarf.read_layouts(file)
+    chosen = tuple(reading.layouts)[:200]
+    pahole.render_text(chosen, reading.layouts, expand=True)
+    layout.render_json(chosen, reading)
+    containment = Containment(reading.layouts)
+    for one in chosen:
+        containment.places(one.id), containment.leaves(one.id, one.size // 2)
+
+def mapped(file):
+    accesses = read_accesses(file).accesses
+    found = summary(accesses)
+    assert sum(count for _, count in found.outcomes) == found.accesses == len(accesses)
+    layouts = dwarf.read_layouts(file).layouts
+    assert all(accesses_of(one, layouts, accesses).counts.total <= found.accesses for one in layouts)
+
+resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+resource.setrlimit(resource.RLIMIT_CPU, (200, 201))
+readers = (shown, mapped, lambda it: dwarf.touched(it, [], [""]), lambda it: dwarf.operands(it, [], [""]))
+for file in sorted(pathlib.Path(sys.argv[1]).glob("*/it")):
+    print(file.parent.name, end="")
+    for reader in readers:
+        try:
+            reader(file)
+            print(" read", end="", flush=True)
+        except LinesmithError as error:
+            assert str(file.parent) in str(error) and "\\n" not in str(error), str(error)
+            print("", type(error).__name__, end="", flush=True)
+    print()
 """
+ERRORS = {"ElfError", "DebugInfoMissing", "DebugInfoDamaged", "CodeMissing"}
 
-ERRORS = {"ElfError", "DebugInfoMissing", "DebugInfoDamaged"}
+
+def damaged(whole: bytes, chance: random.Random) -> bytes:
+    """The first bytes, or all of them with a few that no producer meant; the same ones in every run."""
+    if chance.random() < 0.4:
+        return whole[: chance.randrange(len(whole))]
+    content = bytearray(whole)
+    for _ in range(chance.randint(1, 8)):
+        at, begin = (chance.randrange(len(content)) for _ in range(2))
+        put = chance.choice(
+            (
+                bytes([chance.choice([0, 1, 0x7F, 0x80, 0xFF, chance.randrange(256)])]),
+                b"\x80" * chance.choice((2, 10, 400)) + b"\x01",  # a LEB128 number that goes on and on
+                chance.randrange(at + 1).to_bytes(4, "little"),  # an offset, perhaps of itself
+                chance.choice([1 << 31, 1 << 63, (1 << 64) - 1]).to_bytes(8, "little"),
+                content[begin : begin + chance.choice((4, 64))],
+            )
+        )
+        content[at : at + len(put)] = put[: len(content) - at]
+    return bytes(content)
 
 
-def outcomes(folder: Path, reader: str) -> Counter[str]:
-    """How reading each file of ``folder`` ended; a crash of the child fails the test."""
-    child = [sys.executable, "-c", _READ_ALL, str(folder), reader]
+@pytest.mark.parametrize("count", [40, pytest.param(500, marks=pytest.mark.study)])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_file_cut_anywhere_or_with_changed_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, count: int
+) -> None:
+    sound = tmp_path / "sound"
+    write_files(sound, {"unit.c": UNIT.read_text(), "main.c": MAIN})
+    subprocess.run(["sh", "-ec", FORMS[form]], cwd=sound, check=True, capture_output=True)
+    name = DAMAGED.get(form, "it")
+    for number in range(count):
+        copy = shutil.copytree(sound, tmp_path / "all" / f"{number:04}")
+        if number:
+            chance = random.Random(f"{form} {number}")  # noqa: S311
+            (copy / name).write_bytes(damaged((sound / name).read_bytes(), chance))
+    monkeypatch.setenv("LINESMITH_CACHE_DIR", str(tmp_path / "cache"))
+    child = [sys.executable, "-c", READ_ALL, str(tmp_path / "all")]
     ran = subprocess.run(child, capture_output=True, text=True, timeout=300, check=False)
     assert ran.returncode == 0, (ran.returncode, ran.stdout.splitlines()[-1:], ran.stderr[-2000:])
-    return Counter(ran.stdout.split())
-
-
-def cuts(whole: bytes, folder: Path, count: int) -> Path:
-    """``count`` files that hold the first bytes of ``whole``, evenly spaced, none of them whole."""
-    folder.mkdir()
-    for number in range(count):
-        (folder / f"{number:04}").write_bytes(whole[: len(whole) * number // count])
-    return folder
-
-
-def changed(whole: bytes, folder: Path, count: int) -> Path:
-    """``count`` copies of ``whole`` with a few bytes replaced, the same ones in every run."""
-    folder.mkdir()
-    chance = random.Random(len(whole))  # noqa: S311
-    for number in range(count):
-        content = bytearray(whole)
-        for _ in range(chance.randint(1, 8)):
-            content[chance.randrange(len(content))] = chance.choice([0, 1, 0x7F, 0x80, 0xFF, chance.randrange(256)])
-        (folder / f"{number:04}").write_bytes(content)
-    return folder
-
-
-OBJECTS = [(compiler, flags) for compiler in ("gcc", "clang-19") for flags in ("-gdwarf-4", "-gdwarf-5", "-gz=zlib")]
-QUICK = {("gcc", "-gdwarf-5"), ("clang-19", "-gdwarf-4"), ("gcc", "-gz=zlib")}
-
-
-@pytest.mark.parametrize(
-    ("compiler", "flags"), [pytest.param(*one, marks=[] if one in QUICK else [pytest.mark.study]) for one in OBJECTS]
-)
-def test_object_cut_anywhere_or_with_changed_bytes(tmp_path: Path, compiler: str, flags: str) -> None:
-    whole = compiled(tmp_path, flags, compiler=compiler).read_bytes()
-    cut = outcomes(cuts(whole, tmp_path / "cuts", 200), "DWARF")
-    assert (cut.total(), set(cut) - ERRORS) == (200, set())
-    found = outcomes(changed(whole, tmp_path / "changed", 250), "DWARF")
-    assert (found.total(), set(found) - ERRORS - {"read"}) == (250, set())
-
-
-def test_btf_cut_anywhere_or_with_changed_bytes(tmp_path: Path) -> None:
-    blob = tmp_path / "blob"
-    subprocess.run(["pahole", f"--btf_encode_detached={blob}", compiled(tmp_path)], check=True)
-    cut = outcomes(cuts(blob.read_bytes(), tmp_path / "cuts", 200), "BTF")
-    assert (cut.total(), set(cut) - {"ElfError", "DebugInfoDamaged"}) == (200, set())
-    found = outcomes(changed(blob.read_bytes(), tmp_path / "changed", 250), "BTF")
-    assert (found.total(), set(found) - ERRORS - {"read"}) == (250, set())
+    found = [line.split()[1:] for line in ran.stdout.splitlines()]
+    assert set(found[0][: 1 if form == "raw BTF" else None]) == {"read"}, "it was sound"
+    assert (len(found), {word for line in found for word in line} - ERRORS - {"read"}) == (count, set())

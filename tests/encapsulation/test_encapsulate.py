@@ -1,22 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A member behind an accessor: the cases of ``cases.txt``, and that the tree stays as it is."""
+"""A member behind an accessor: the cases of ``cases.txt``, and ``linesmith encapsulate`` as a user runs it."""
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from encapsulation.programs import hidden, needs_spatch
+from linesmith_command import LINESMITH, linesmith
 from patch_cases import stamps, write_files
 from text_cases import TextCase, text_cases
 
 from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused
+from linesmith.patches.encapsulation.encapsulate import Encapsulated, encapsulate
 from linesmith.patches.encapsulation.member import Form, MemberAccessor, declared_member, definition
 from linesmith.patches.source.declaration import Declared
 from linesmith.patches.source.records import records_named
 
+pytestmark = pytest.mark.skipif(shutil.which("spatch") is None, reason="Coccinelle is not installed")
 HEADER = """\
 struct wheel { int turns; };
 struct car { struct wheel *front; int turns; };
@@ -31,6 +37,11 @@ int f(struct wheel *w, struct car *c)
 FILES = {"car.h": HEADER, "f.c": USER}
 
 
+def hidden(tree: Path, record: str, member: str, accessor: str) -> Encapsulated:
+    """The member behind the accessor, in all of the tree."""
+    return encapsulate(record, member, accessor, tree, lambda _: None)
+
+
 def files_of(case: TextCase) -> Iterator[tuple[str, str, str]]:
     """The name of each file of a case, its text and what becomes of it."""
     for part in "\n".join(case.lines).split("--- ")[1:]:
@@ -39,7 +50,6 @@ def files_of(case: TextCase) -> Iterator[tuple[str, str, str]]:
         yield name, before, after
 
 
-@needs_spatch
 @text_cases(Path(__file__).with_name("cases.txt"))
 def test_a_member_is_hidden(case: TextCase, tmp_path: Path) -> None:
     files = list(files_of(case))
@@ -56,7 +66,6 @@ def test_a_member_is_hidden(case: TextCase, tmp_path: Path) -> None:
     assert changed == {name: after.encode() for name, before, after in files if after != before}
 
 
-@needs_spatch
 def test_the_result_compiles_and_the_semantic_patch_alone_gives_the_same_files(tmp_path: Path) -> None:
     tree = write_files(tmp_path / "tree", FILES)
     made = hidden(tree, "wheel", "turns", "wheel_turns")
@@ -87,7 +96,6 @@ def test_the_type_of_one_of_several_members(declaration: str, signature: str) ->
     assert f"static inline {signature}" in text
 
 
-@needs_spatch
 def test_names_that_are_not_there_or_taken(tmp_path: Path) -> None:
     tree = write_files(tmp_path, FILES)
     with pytest.raises(DeclarationNotFound, match="declares no record wheel with a member spokes"):
@@ -96,8 +104,121 @@ def test_names_that_are_not_there_or_taken(tmp_path: Path) -> None:
         hidden(tree, "wheel", "turns", "f")
 
 
-@needs_spatch
 def test_records_of_user_space_stay(tmp_path: Path) -> None:
     tree = write_files(tmp_path, {"include/uapi/car.h": HEADER})
     with pytest.raises(EditRefused, match="wheel is shared with user space, so its members must stay"):
         hidden(tree, "wheel", "turns", "wheel_turns")
+
+
+# Patches that apply and compile, and what the command says
+
+CAR = """\
+struct wheel {
+	int turns;
+};
+
+struct car {
+	struct wheel *front;
+};
+"""
+TURNED = """\
+#include "car.h"
+
+int turned(struct car *c)
+{
+	return c->front->turns;
+}
+"""
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A program of one unit, with the command that compiles it."""
+    root = write_files(tmp_path / "tree", {"car.h": CAR, "turned.c": TURNED})
+    entry = {"directory": str(root), "file": "turned.c", "arguments": ["gcc", "-Wall", "-c", "turned.c"]}
+    (root / "compile_commands.json").write_text(json.dumps([entry]))
+    return root
+
+
+def run(tree: Path, *options: str | Path) -> subprocess.CompletedProcess[str]:
+    return linesmith("encapsulate", "wheel.turns", "--accessor", "wheel_turns", "--tree", tree, *options)
+
+
+def test_the_patches_apply_and_their_message_says_what_was_compiled(tree: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "series"
+    made = run(tree, "-o", f"{folder}/")
+    assert (made.returncode, made.stderr) == (0, "")
+    (patch,) = folder.iterdir()
+    assert patch.name == "0001-car-access-turns-through-wheel_turns.patch"
+    text = patch.read_text()
+    assert "use it: 1 place in 1 file. No functional change." in text
+    assert "turned.c" not in text.partition("\n---\n")[0], "a unit that was compiled is not named"
+    assert (tree / "turned.c").read_text() == TURNED
+    subprocess.run(["patch", "-s", "-p1", "-i", patch], cwd=tree, check=True)
+    assert "return wheel_turns(c->front);" in (tree / "turned.c").read_text()
+
+
+TWICE = "\n#define TWICE(x) (*&(x) * 2)\nint a(struct car *c)\n{\n\treturn TWICE(c->front->turns);\n}\n"
+
+
+@pytest.mark.parametrize("options", [(), ("--on", "tree")])
+def test_nothing_is_given_out_that_does_not_compile(tree: Path, tmp_path: Path, options: tuple[str, ...]) -> None:
+    (tree / "turned.c").write_text(TURNED + TWICE)
+    made = run(tree, "-o", tmp_path / "out", *options)
+    assert (made.returncode, "it does not compile any more under" in made.stderr) == (1, True)
+    assert "Does not compile any more:" in (tmp_path / "out").read_text()
+
+
+def test_nothing_is_given_out_that_hands_the_accessor_another_record(tree: Path, tmp_path: Path) -> None:
+    poller = "#include <poll.h>\nstruct poller { struct wheel *wheel; struct pollfd *fds; };\n"
+    use = "int f(struct poller *p) { return p->wheel->revents + p->fds->revents; }\n"
+    write_files(tree, {"car.h": CAR.replace("turns", "revents") + poller, "turned.c": f'#include "car.h"\n{use}'})
+    database = tree / "compile_commands.json"
+    database.write_text(database.read_text().replace('"-Wall"', '"-Wno-error=incompatible-pointer-types"'))
+    command = ("encapsulate", "wheel.revents", "--accessor", "wheel_revents", "--tree", tree, "-o", tmp_path / "out")
+    made = linesmith(*command)
+    assert (made.returncode, "incompatible pointer type" in made.stderr) == (1, True)
+
+
+def test_nothing_is_given_out_that_no_compiler_has_seen(tree: Path, tmp_path: Path) -> None:
+    (tree / "turned.c").write_text('#include "not-generated.h"\n' + TURNED)
+    made = run(tree, "-o", tmp_path / "out")
+    assert (made.returncode, (tmp_path / "out").exists()) == (2, False)
+    assert "nothing that it changes could be compiled (" in made.stderr
+    assert "not-generated.h" in made.stderr
+    assert run(tree, "-o", tmp_path / "out", "--dry-run").returncode == 0
+
+
+def test_a_dry_run_shows_places_and_rules(tree: Path) -> None:
+    shown = linesmith("encapsulate", "struct wheel.turns", "--accessor", "wheel_turns", "--tree", tree, "--dry-run")
+    assert shown.returncode == 0
+    assert shown.stdout.startswith(
+        "struct wheel.turns (car.h:2): 1 place in 1 file goes through wheel_turns(), which gives its value\n"
+        "     1  turned.c\n"
+    )
+    assert "- P->turns@p\n+ wheel_turns(P)\n" in shown.stdout
+
+
+def test_json_has_places_rules_and_patches(tree: Path) -> None:
+    told = json.loads(run(tree, "--format", "json").stdout)
+    assert told["schema"] == 1
+    assert told["replaced"] == [{"place": "turned.c:5", "function": "turned"}]
+    assert (told["record"], told["member"], told["gives"], told["left"]) == ("struct wheel", "turns", "value", [])
+    assert [one["name"] for one in told["patches"]] == ["0001-car-access-turns-through-wheel_turns.patch"]
+
+
+def test_an_end_half_way_leaves_nothing_behind(tree: Path, tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    before = {path.name: path.read_bytes() for path in tree.iterdir()}
+    words = ("encapsulate", "wheel.turns", "--accessor", "wheel_turns", "--tree", tree, "-o", tmp_path / "out")
+    process = subprocess.Popen(
+        (LINESMITH, *words), env={**os.environ, "TMPDIR": str(scratch)}, stderr=subprocess.DEVNULL
+    )
+    while not list(scratch.glob("*/rules.cocci")):
+        time.sleep(0.01)
+    process.terminate()
+    assert process.wait(60) == 130
+    assert list(scratch.iterdir()) == []
+    assert {path.name: path.read_bytes() for path in tree.iterdir()} == before
+    assert not (tmp_path / "out").exists()

@@ -158,12 +158,6 @@ def test_a_tree_can_be_set_for_every_command_that_works_on_one(home: Home) -> No
         assert home.setting("tree", command, LINESMITH_TREE="/usr") == ("/usr", "LINESMITH_TREE")
 
 
-def test_lint_judges_the_revisions_of_the_tree_that_is_set(home: Home, tmp_path: Path) -> None:
-    home.user.write_text(f'[lint]\ntree = "{tmp_path}/config"\n')
-    done = home.run("lint", "--base-ref", "v1")
-    assert f"{tmp_path}/config is not in a git repository" in done.stderr
-
-
 def test_compiler_options_that_are_set_do_not_keep_lint_from_builds(home: Home) -> None:
     home.user.write_text('[defaults]\ncflags = "-O2"\n')
     given = home.run("lint", "--cflags=-O2", "none.elf")
@@ -198,7 +192,3 @@ def test_every_setting_is_listed_with_its_origin_and_its_commands(home: Home) ->
         ["cpus", "16", f"{home.user}:2", "slab"],
         ["cpus", "64", "default", "suggest", "patch", "report", "lint", "intent"],
     ]
-
-
-def test_origins_are_left_out_unless_asked_for(home: Home) -> None:
-    assert "default" not in home.run("config").stdout

@@ -51,7 +51,7 @@ _TESTS: dict[str, tuple[str, ...]] = {
     "patches/revisions": ("lint_sources", "patches"),
     "patches/series": ("patches",),
     "patches/treewide": ("encapsulation", "inline"),
-    "patches": ("patches", "rewriting", "lint_sources", "matrix", "hostile/test_linear_readers.py"),
+    "patches": ("patches", "rewriting", "lint_sources", "matrix", "hostile/test_bounds.py"),
     "plugins/benchmarks": ("benchmarks",),
     "plugins/executors": ("tuning", "builders"),
     "plugins/machines": ("machines", "qemu"),

@@ -1,7 +1,7 @@
 /* Members that meet or do not, by the macro with which it is built; each thread counts in a loop. */
 #include <pthread.h>
 #ifndef TIMES
-#define TIMES 3000
+#define TIMES 20000
 #endif
 struct session {
     long id, flags;

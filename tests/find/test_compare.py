@@ -20,8 +20,8 @@ from hand_made import finding, hot, scalar, struct
 from linesmith_command import linesmith
 from perf_data.hardware import INTEL
 from perf_data.image import Program
+from perf_data.program_scenario import program_recording
 from perf_data.recording import write
-from perf_data.write import program_recording
 
 from linesmith.analyzer.comparison.compare import ProfileFindings, compare
 from linesmith.analyzer.model import (
@@ -42,7 +42,7 @@ from linesmith.analyzer.model import (
     Triage,
     TriageKind,
 )
-from linesmith.plugins.profiles.recorded import encode
+from linesmith.plugins.profiles.formats import encode
 from linesmith.plugins.registry import read_profiles
 
 TREE = struct("mapping", scalar("tree"), scalar("lock"), scalar("flags"))
@@ -267,7 +267,7 @@ def test_a_simulation_is_not_compared_with_samples(compared: Ran, mail: Path, sw
 
 def test_two_recordings_of_one_program(server: Path, tmp_path: Path) -> None:
     for seed, samples in ((1, 4000), (2, 6000)):
-        write(tmp_path / f"{seed}.data", program_recording(Program(server), INTEL, samples, seed)[0])
+        write(tmp_path / f"{seed}.data", program_recording(Program(server), INTEL, samples, seed))
     done = linesmith("compare", server, tmp_path / "1.data", tmp_path / "2.data", "--format", "json")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)

@@ -34,8 +34,8 @@ from linesmith.analyzer.model import (
     Side,
     TriageKind,
 )
-from linesmith.analyzer.sharing.accounts import accounts, machine_cpus
 from linesmith.analyzer.sharing.cost import Z, profile_waited, removable_limit, share_of
+from linesmith.analyzer.sharing.findings import accounts, machine_cpus
 from linesmith.analyzer.sharing.parts import origin
 from linesmith.analyzer.sharing.records import contention_by_record
 

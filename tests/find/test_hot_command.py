@@ -15,8 +15,10 @@ from find.lines import Built
 from linesmith_command import linesmith
 from perf_data.hardware import INTEL
 from perf_data.image import Program
+from perf_data.program_scenario import program_recording
 from perf_data.recording import write
-from perf_data.write import program_recording
+
+from linesmith.plugins.registry import read_profiles
 
 TEXTS = Path(__file__).with_name("texts")
 
@@ -128,7 +130,7 @@ NOTE = struct.pack("<3I4s20s", 4, 20, 3, b"GNU", bytes(range(20)))
 
 @pytest.fixture(scope="module")
 def sampled(server: Path) -> Path:
-    write(server.with_name("perf.data"), program_recording(Program(server), INTEL, 4000, 1)[0])
+    write(server.with_name("perf.data"), program_recording(Program(server), INTEL, 4000, 1))
     return server.with_name("perf.data")
 
 
@@ -158,3 +160,63 @@ def test_another_build_is_refused_before_its_code_is_followed(server: Path, samp
     assert not list(cache.glob("*.access"))
     assert linesmith("hot", other, sampled, "--assume-same-layout", cache=cache).returncode == 0
     assert list(cache.glob("*.access"))
+
+
+def test_a_sampled_profile_that_was_saved_says_the_same(server: Path, sampled: Path, tmp_path: Path) -> None:
+    saved = tmp_path / "kept"
+    saved.write_bytes(b"an older one")
+    first = linesmith("hot", server, sampled, "--save", saved, "--full")
+    again = linesmith("hot", server, saved, "--full")
+    assert (first.returncode, first.stderr, again.returncode) == (0, f"profile: {saved}\n", 0)
+    renamed = again.stdout.replace(str(saved), str(sampled)).replace("kept on ", "perf.data on ")
+    assert renamed.split() == first.stdout.split()
+    (before,), (after,) = read_profiles(sampled), read_profiles(saved)
+    assert (after.lines, after.sampling, after.events) == (before.lines, before.sampling, before.events)
+
+
+def test_an_input_is_not_replaced(server: Path, sampled: Path) -> None:
+    before = sampled.read_bytes()
+    done = linesmith("hot", server, "perf.data", "--save", "perf.data", cwd=server.parent)
+    assert (done.returncode, "is an input of this command and is not replaced" in done.stderr) == (2, True)
+    assert sampled.read_bytes() == before
+
+
+# What was found is kept for the next command
+
+
+KEPT_REPORT = Path(__file__).with_name("texts") / "report.txt"
+
+
+@pytest.mark.parametrize("command", [("hot",), ("hot", "--type", "mapping"), ("suggest",)])
+def test_an_answer_is_the_same_kept_damaged_or_new(command: tuple[str, ...], tmp_path: Path, built: Built) -> None:
+    def said() -> tuple[int, str, str]:
+        ran = linesmith(*command, built("program.c"), KEPT_REPORT, "--format", "json", cache=tmp_path)
+        return ran.returncode, ran.stdout, ran.stderr
+
+    first, kept = said(), list(tmp_path.glob("*.found"))
+    assert first[0] == 0
+    assert kept
+    assert said() == first
+    damages = (kept[0].read_bytes()[:-9] + bytes(9), b"", b"linesmith-found1")
+    for damage in damages[: 1 if command == ("suggest",) else None]:  # it has to make up runs each time
+        for one in kept:
+            one.write_bytes(damage)
+        assert said() == first
+        assert all(one.read_bytes() != damage for one in kept)
+
+
+def test_another_profile_or_build_is_another_question(tmp_path: Path, built: Built) -> None:
+    def said(elf: Path, report: Path) -> str:
+        return linesmith("hot", elf, report, "--format", "json", cache=tmp_path / "cache").stdout
+
+    other = tmp_path / "other.txt"
+    other.write_text(KEPT_REPORT.read_text().replace("tree_insert", "tree_first"))
+    renamed = tmp_path / "renamed.txt"
+    renamed.write_bytes(KEPT_REPORT.read_bytes())
+    program = built("program.c")
+    first = said(program, KEPT_REPORT)
+    kept = len(list((tmp_path / "cache").glob("*.found")))
+    assert said(program, renamed) == first.replace(str(KEPT_REPORT), str(renamed))
+    assert len(list((tmp_path / "cache").glob("*.found"))) == kept
+    assert said(program, other) != first
+    assert said(built("placed.c"), KEPT_REPORT) != first

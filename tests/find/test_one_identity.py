@@ -33,7 +33,7 @@ from linesmith.analyzer.model import (
     Recording,
 )
 from linesmith.analyzer.sharing.analysis import explain
-from linesmith.plugins.profiles import recorded
+from linesmith.plugins.profiles import formats
 from linesmith.plugins.registry import read_profiles
 from linesmith.tuner.replay.simulated import MeasuredRecord, RecordedMembers, simulated_metrics
 
@@ -157,7 +157,7 @@ def made(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     build_id = read_layouts(elf).identity.build_id
     how = Recording("qemu", ("storm",), (0, 0), "x86_64", kernel_release="6.1.0", build_id=build_id)
     profile = Profile("recording", "", "hitm", found, recording=how, areas=AREAS)
-    (folder / "profile.json").write_bytes(recorded.encode(profile))
+    (folder / "profile.json").write_bytes(formats.encode(profile))
     together = [step for _, step in sorted(steps, key=lambda one: one[0])]
     trace = write_trace(folder / "trace", turns(together, 50), (0, 0))
     (folder / "objects.c").write_text(Path(__file__).with_name("objects.c").read_text())
@@ -192,8 +192,7 @@ def test_a_type_is_a_filter_of_what_is_found(type_: str, made: Recorded) -> None
     assert part["lines"] == holding
 
 
-@pytest.mark.parametrize("type_", ["channel", "handle"])
-@pytest.mark.parametrize("traced", [False, True])
+@pytest.mark.parametrize(("type_", "traced"), [("channel", False), ("channel", True), ("handle", True)])
 def test_the_same_is_proposed_with_and_without_the_type(type_: str, traced: bool, made: Recorded) -> None:
     words = ("--trace", made.trace) if traced else ()
     whole, part = (made.json("suggest", *more, *words)["candidates"] for more in ((), ("--type", type_)))
@@ -241,9 +240,10 @@ def test_one_alternative_of_a_union_is_named_everywhere(made: Recorded) -> None:
 
 
 def test_the_patch_is_the_recommended_change_with_and_without_the_type(made: Recorded) -> None:
-    first = next(one for one in made.json("suggest")["candidates"] if one["recommended"])
+    traced = "--trace", made.trace
+    first = next(one for one in made.json("suggest", *traced)["candidates"] if one["recommended"])
     assert first["type"] == "channel"
-    words = ("patch", made.elf, made.profile, "--tree", made.folder, "--dry-run")
+    words = ("patch", made.elf, made.profile, *traced, "--tree", made.folder, "--dry-run")
     drafts = [linesmith(*words, *more) for more in ((), ("--type", "channel"), ("--candidate", first["name"]))]
     assert [one.returncode for one in drafts] == [0, 0, 0], drafts[0].stderr
     assert len({one.stdout for one in drafts}) == 1

@@ -268,7 +268,7 @@ def test_a_member_on_two_lines(address: int, offset: int, contended: int, stradd
 
 def test_names_of_locks_and_of_functions_that_take_one_or_wait() -> None:
     assert all(map(is_lock, ["rw_semaphore", "raw_spinlock", "qspinlock", "pthread_mutex_t", "vma_lock", "std::mutex"]))
-    assert not any(map(is_lock, ["block_device", "clock_event_device", "super_block", "address_space"]))
+    assert not any(map(is_lock, ["block_device", "clock_event_device", "super_block", "futex_hash_bucket"]))
     waits = "rwsem_spin_on_owner native_queued_spin_lock_sl __lll_lock_wait"
     real_time = "rtlock_slowlock_locked rt_mutex_slowlock_block.constprop.0"
     takes = "down_write up_read _raw_spin_lock_irqsave __pthread_rwlock_rdlock"

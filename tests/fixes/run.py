@@ -61,10 +61,6 @@ def _runs(scenario: Scenario, kernel: RealKernel, folder: Path, given: argparse.
         print(f"{scenario.name}: {error}", file=sys.stderr)
 
 
-if __name__ == "__main__":
-    main()
-
-
 # The human's change must save so much of the misses for a scenario to show that it does.
 LEAST_SAVED = 0.02
 
@@ -194,3 +190,7 @@ def _marks(one: Tried) -> str:
     marks = (("recommended", one.recommended), ("the human's", one.same), ("as good", one.good and not one.same))
     told_of = [mark for mark, is_so in marks if is_so]
     return f" ({', '.join(told_of)})" if told_of else ""
+
+
+if __name__ == "__main__":
+    main()

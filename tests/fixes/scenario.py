@@ -14,8 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-from linesmith.analyzer.layouts.alignment import with_inferred_alignment
 from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.gaps import with_inferred_alignment
 from linesmith.analyzer.layouts.leaves import flatten
 from linesmith.analyzer.layouts.placement import lay_out, refusal
 from linesmith.analyzer.model import Layout, Member, RecordKind

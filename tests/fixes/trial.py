@@ -179,7 +179,7 @@ def _suggested(kernel: RealKernel, profile: Path, wanted: str | None, bench: Jud
     advice = {one.kind.value for line in advised if _concerns(line.finding, bench) for one in line.advice}
     if traced:
         asked = replace(premises, beside=quiet_lines(found), accesses=found.accesses)
-        proposed = answers(found.findings, kernel.layouts, asked, MOST_JUDGED)
+        proposed = answers(found.findings, kernel.layouts, asked, limit=MOST_JUDGED)
         records = {one.before.id for answer in proposed for one in answer.candidates}
         given = judged(proposed, {one: bench.runs() for one in records if bench.concerns(one)})
     else:

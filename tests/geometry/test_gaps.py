@@ -8,22 +8,26 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from c_layouts import Declared, aligned, plain, struct, structs, union, up
+from c_layouts import Declared, plain, struct, structs, union
 from c_source import compiled
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import randoms
 
-from linesmith.analyzer.layouts.alignment import (
-    asked_alignments,
-    asked_at_least,
+from linesmith.analyzer.layouts.collection import LayoutTable
+from linesmith.analyzer.layouts.dwarf import read_layouts
+from linesmith.analyzer.layouts.gaps import (
+    Gaps,
+    Span,
+    gaps,
     inferred_alignments,
     inferred_packed,
     inferred_record_alignment,
+    line_of,
+    lines_touched,
+    meeting_phases,
+    straddles,
 )
-from linesmith.analyzer.layouts.collection import LayoutTable
-from linesmith.analyzer.layouts.dwarf import read_layouts
-from linesmith.analyzer.layouts.gaps import Gaps, Span, gaps, line_of, lines, lines_touched, meeting_phases, straddles
 from linesmith.analyzer.model import Layout, Member, RecordKind
 
 
@@ -134,11 +138,6 @@ def bytes_meet(first: Span, second: Span, line_bytes: int, start: int) -> bool:
     return any((start + second.offset + byte) // line_bytes in mine for byte in range(second.size))
 
 
-@given(structs, line_sizes)
-def test_a_record_covers_the_lines_of_its_bytes(layout: Layout, line_bytes: int) -> None:
-    assert lines(layout, line_bytes) == len({line_of(byte, line_bytes) for byte in range(layout.size)})
-
-
 @given(spans, line_sizes)
 def test_a_span_touches_the_lines_of_its_bytes(span: Span, line_bytes: int) -> None:
     touched = {line_of(span.offset + byte, line_bytes) for byte in range(span.size)}
@@ -161,17 +160,6 @@ def test_the_share_counts_object_starts(first: Span, second: Span, line_bytes: i
     assert meeting_phases(first, second, line_bytes, granule) == met / len(starts)
 
 
-@given(st.integers(0, 40), st.integers(1, 4), st.integers(0, 20), st.integers(1, 4), line_sizes, st.integers(0, 6))
-def test_a_gap_of_a_line_less_a_granule_parts(
-    offset: int, size: int, gap: int, other: int, line_bytes: int, power: int
-) -> None:
-    granule = 1 << power
-    first = Span(offset * granule, size * granule)
-    second = Span(first.offset + first.size + gap * granule, other * granule)
-    never = meeting_phases(first, second, line_bytes, granule) == 0
-    assert never == (gap * granule >= line_bytes - granule)
-
-
 # Alignment and packing read off the offsets, where the producer stated none
 
 # Compiled as DWARF 4, which has no word for an alignment.
@@ -190,18 +178,6 @@ def without_attributes(layout: Layout) -> Layout:
     """The same bytes as clang or a DWARF 4 producer describes them."""
     silent = tuple(replace(member, alignment=None) for member in layout.members)
     return replace(layout, members=silent, natural_alignment=max(member.natural_alignment for member in silent))
-
-
-declared = st.lists(plain | aligned, min_size=1, max_size=8)
-
-
-@given(declared)
-def test_what_is_inferred_explains_the_offset(members: list[Declared]) -> None:
-    layout = without_attributes(struct(members))
-    for index, member in enumerate(layout.members):
-        end = layout.members[index - 1].end if index else 0
-        need = inferred_alignments(layout)[index] or member.natural_alignment
-        assert up(end, need) == member.offset
 
 
 @given(st.lists(plain, min_size=1, max_size=8))
@@ -247,14 +223,3 @@ def test_padding_beyond_nature_comes_of_an_aligned_record(built: LayoutTable) ->
 def test_a_compiled_record_is_seen_to_be_packed(built: LayoutTable, name: str, packed: bool) -> None:
     """``late`` has the size that it would have otherwise; arrays of packed records and open arrays need no packing."""
     assert inferred_packed(built.variants(name)[0]) == packed
-
-
-ASKED = (SOURCES / "asked.c").read_text()
-
-
-def test_declarations_that_ask_for_much_are_among_all_that_ask(tmp_path: Path) -> None:
-    layouts = read_layouts(compiled(tmp_path, ASKED)).layouts
-    for layout in layouts:
-        asked = list(asked_alignments(layout, layouts))
-        for least in (2, 16, 64, 128):
-            assert asked_at_least(least, layout, layouts) == [one for one in asked if one.asked >= least]

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import gc
-import weakref
 from dataclasses import replace
 from pathlib import Path
 
@@ -209,15 +207,6 @@ def test_another_order_of_the_members_has_places_of_its_own(layouts: LayoutTable
     other = replace(layout, members=layout.members[::-1])
     for looked_at, first in ((layout, "head"), (other, "own"), (layout, "head")):
         assert next(nameable(looked_at, layouts)).path == first
-
-
-def test_what_is_kept_goes_with_the_layouts() -> None:
-    layouts = LayoutTable([Layout(0, "any", RecordKind.STRUCT, 8, (Member("word", "long", "", 0, 8, 8),))])
-    assert [one.path for one in nameable(layouts.by_id(0), layouts)] == ["word"]
-    there = weakref.ref(layouts)
-    del layouts
-    gc.collect()
-    assert there() is None
 
 
 @given(nested())

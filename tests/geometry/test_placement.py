@@ -9,12 +9,10 @@ from pathlib import Path
 
 import pytest
 from hand_made import bits, flexible, held, offsets, scalar, struct, table, union
-from hypothesis import given
-from hypothesis import strategies as st
 from legality.compiled import compiled, says
 
-from linesmith.analyzer.layouts.alignment import with_inferred_alignment
-from linesmith.analyzer.layouts.placement import MemberPlace, anonymous_struct, atoms, place, refusal, visible_places
+from linesmith.analyzer.layouts.gaps import with_inferred_alignment
+from linesmith.analyzer.layouts.placement import MemberPlace, atoms, place, refusal, visible_places
 from linesmith.analyzer.model import FactKind, Layout, Member, SourceFact
 
 CHAR, INT, LONG = (scalar(name, size) for name, size in (("c", 1), ("i", 4), ("l", 8)))
@@ -73,26 +71,6 @@ LATE, TWO = struct("s", CHAR, replace(INT, name="late")), struct("s", INT, repla
 )
 def test_what_no_rule_explains_is_refused(layout: Layout, reason: str) -> None:
     assert reason in (refusal(layout) or "")
-
-
-MEMBERS = st.one_of(
-    st.builds(scalar, st.just("m"), st.sampled_from([0, 1, 2, 4, 8, 12, 24, 40]), st.sampled_from([None, 16, 64])),
-    st.builds(bits, st.just("b"), st.integers(1, 8), st.sampled_from([1, 2, 4, 8])),
-)
-
-
-@given(st.lists(MEMBERS, max_size=12), st.sampled_from([None, 8, 64]))
-def test_members_never_overlap_and_are_aligned_which_is_not_refused(members: list[Member], align: int | None) -> None:
-    layout = struct("s", *members, align=align)
-    assert refusal(layout) is None
-    end = 0
-    for member in layout.members:
-        assert member.first_bit >= end
-        end = member.first_bit + (member.size * 8 if member.bit_size is None else member.bit_size)
-        if member.bit_size is None:
-            assert member.offset % max(member.natural_alignment, member.alignment or 1) == 0
-    assert layout.size * 8 >= end
-    assert layout.size % (align or 1) == 0
 
 
 KINDS = (
@@ -189,11 +167,3 @@ def test_members_of_a_part_without_a_name_are_reached_by_their_own() -> None:
         "inner": MemberPlace(1, 0, 4),
         "late": MemberPlace(1, 4, 4),
     }
-
-
-def test_only_a_struct_without_a_name_and_a_tag_can_be_rearranged() -> None:
-    part, tagged, either = struct("", scalar("x")), struct("tagged", scalar("x")), union("", scalar("x"))
-    layouts = table(part, tagged, either)
-    assert anonymous_struct(held("", part), layouts) == part
-    others = (scalar("word"), held("named", part), held("", tagged), held("", either))
-    assert [anonymous_struct(one, layouts) for one in others] == [None] * 4

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -180,13 +180,30 @@ def test_a_cache_directory_that_others_can_write_to_is_refused(cache: Path, give
         cache_directory("trees")
 
 
-@as_root
-def test_the_cache_directory_of_another_user_is_refused(cache: Path) -> None:
+def another_user_s(cache: Path) -> None:
     cache.mkdir()
     os.chown(cache, OTHER_USER, OTHER_USER)
-    with pytest.raises(
-        CacheError, match=f"{cache} belongs to another user .uid {OTHER_USER}.; set LINESMITH_CACHE_DIR"
-    ):
+
+
+def another_user_s_link(cache: Path) -> None:
+    (cache.parent / "our own").mkdir()
+    cache.symlink_to("our own")
+    os.chown(cache, OTHER_USER, OTHER_USER, follow_symlinks=False)
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        pytest.param(
+            another_user_s, f"belongs to another user .uid {OTHER_USER}.; set LINESMITH_CACHE_DIR", marks=as_root
+        ),
+        pytest.param(another_user_s_link, "belongs to another user", marks=as_root),
+        (Path.touch, r"cannot be used \(Not a directory\); set LINESMITH_CACHE_DIR to a directory"),
+    ],
+)
+def test_what_is_no_cache_directory_of_ours_is_refused(cache: Path, make: Callable[[Path], None], why: str) -> None:
+    make(cache)
+    with pytest.raises(CacheError, match=f"{cache} {why}"):
         cache_directory()
 
 
@@ -200,27 +217,12 @@ def test_a_link_of_our_own_is_followed_to_a_directory_of_our_own(cache: Path, tm
         cache_directory()
 
 
-@as_root
-def test_a_link_that_another_user_made_is_refused(cache: Path, tmp_path: Path) -> None:
-    (tmp_path / "our own").mkdir()
-    cache.symlink_to("our own")
-    os.chown(cache, OTHER_USER, OTHER_USER, follow_symlinks=False)
-    with pytest.raises(CacheError, match=f"the link {cache} belongs to another user"):
-        cache_directory()
-
-
 def test_a_link_above_the_cache_directory_is_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "usr").mkdir()
     (tmp_path / "home").symlink_to("usr")
     monkeypatch.setenv("LINESMITH_CACHE_DIR", str(tmp_path / "home" / "cache"))
     cache_directory()
     assert mode(tmp_path / "usr" / "cache") == 0o700
-
-
-def test_a_file_in_its_place_is_refused(cache: Path) -> None:
-    cache.touch()
-    with pytest.raises(CacheError, match=r"cannot be used \(Not a directory\); set LINESMITH_CACHE_DIR to a directory"):
-        cache_directory()
 
 
 def test_an_index_that_another_could_have_put_there_is_not_believed(tmp_path: Path) -> None:

@@ -89,25 +89,23 @@ def test_names_like_options_are_names(attempt: Attempt) -> None:
     assert f'"changed": {len(names)}' in attempt.lint(base, head, "--format", "json").stdout
 
 
-def test_names_like_commands_are_left_out(attempt: Attempt) -> None:
+def test_what_is_no_plain_file_of_people_is_left_out_or_not_followed(attempt: Attempt) -> None:
     names = ["$(touch ran).h", "a;touch ran;.h", "`touch ran`.h", "a\nb.h", 'a"b.h', "a b.h", "\x1b[2J.h"]
-    head: Files = dict.fromkeys(names, CACHE.replace("hits", "misses"))
-    done = attempt.lint({"a.h": CACHE, **dict.fromkeys(names, CACHE)}, head)
-    assert "7 files" in done.stdout
-    assert "left out, because of characters in the name" in done.stdout
-    assert "\x1b" not in done.stdout
-
-
-def test_links_and_modules_are_not_followed(attempt: Attempt) -> None:
     head: Files = {
+        **dict.fromkeys(names, CACHE.replace("hits", "misses")),
         "a.h": (LINK, str(attempt.secret).encode()),
         "b.h": CACHE.replace("hits", "misses"),
+        "giant.h": CACHE + "/" * (9 << 20),
         "sub.h": (MODULE, b"1" * 40),
         ".gitmodules": '[submodule "sub.h"]\n\tpath = sub.h\n\turl = ext::touch @RAN@\n\tupdate = !touch @RAN@\n',
     }
-    done = attempt.lint({"a.h": CACHE, "b.h": CACHE}, head)
-    assert "1 symbolic link (a.h) not followed" in done.stdout
-    assert "1 submodule (sub.h) not followed" in done.stdout
+    said = attempt.lint(dict.fromkeys([*names, "a.h", "b.h", "giant.h"], CACHE), head).stdout
+    assert "7 files" in said
+    assert "left out, because of characters in the name" in said
+    assert "\x1b" not in said
+    assert "1 symbolic link (a.h) not followed" in said
+    assert "1 submodule (sub.h) not followed" in said
+    assert "1 file (giant.h) left out, larger than 8 MiB" in said
 
 
 def test_attributes_run_no_filter(attempt: Attempt) -> None:
@@ -115,13 +113,8 @@ def test_attributes_run_no_filter(attempt: Attempt) -> None:
         attempt.made.git("config", key, f"touch {attempt.ran}")
     attributes = "* filter=evil diff=evil merge=evil export-subst working-tree-encoding=UTF-16\n"
     attempt.ran.unlink(missing_ok=True)
-    done = attempt.lint({"a.h": CACHE}, {"a.h": CACHE.replace("hits", "misses"), ".gitattributes": attributes})
-    assert done.returncode == 0
-
-
-def test_a_giant_file_is_left_out(attempt: Attempt) -> None:
-    done = attempt.lint({"a.h": CACHE}, {"a.h": CACHE + "/" * (9 << 20)})
-    assert "1 file (a.h) left out, larger than 8 MiB" in done.stdout
+    head: Files = {"a.h": CACHE.replace("hits", "misses"), ".gitattributes": attributes}
+    assert attempt.lint({"a.h": CACHE}, head).returncode == 0
 
 
 RUN = "touch @RAN@"

@@ -3,20 +3,28 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import struct
+import traceback
 import zlib
 from collections.abc import Callable, Iterable
 from itertools import accumulate
 from pathlib import Path
+from random import Random
 
 import msgspec
 import pytest
 from c_source import compiled
 from elf.objects import Dwarf, Section, elf_file
-from hostile.limited import limited
-from linesmith_command import linesmith
+from linesmith_command import limited, linesmith
+from replay.traces import Step, turns, write_trace
 
+from linesmith.analyzer.base.errors import LinesmithError
+from linesmith.analyzer.intent.reading import read_intent
 from linesmith.analyzer.layouts.store import IndexedLayouts, SavedIndex, content, parsed
+from linesmith.tuner.replay.replayer import open_trace
+from linesmith.tuner.run.plan_file import read_plan
 
 MIB = 1 << 20
 
@@ -196,3 +204,83 @@ def test_many_records_one_in_the_other_are_checked_in_linear_time(tmp_path: Path
 def test_many_records_in_a_ring_are_refused_in_linear_time(tmp_path: Path) -> None:
     ring = (record(number, field(held=(number + 1) % MANY)) for number in range(MANY))
     assert refused(forged(tmp_path / "file", ring), "r0") == "a record holds itself by value"
+
+
+# Traces and TOML files damaged by chance are read or refused
+
+
+SOURCES = Path(__file__).with_name("sources")
+SECONDS, BYTES = 60, 1 << 30
+NUMBERS = (b"0", b"1", b"255", b"4294967295", b"9223372036854775808", b"-1", b"1" + b"0" * 40, b"-1" + b"0" * 20)
+WORDS = b'0x % | [ { " \n \t - = . nan null 1e999 \xff\xfe 999999999999999999999999999999'.split(b" ")
+
+
+def damaged(sound: bytes, random: Random, text: bool) -> bytes:
+    """One to three changes; those of text are a number that nobody wrote, a sign put in and lines repeated."""
+    content = bytearray(sound)
+    for _ in range(random.choice((1, 1, 1, 2, 3))):
+        at, kind = random.randrange(len(content) or 1), random.randrange(6 if text else 3)
+        if kind == 0:
+            for place in random.choices(range(len(content)), k=random.choice((1, 1, 2, 8, 64))) if content else ():
+                content[place] ^= 1 << random.randrange(8)
+        elif kind == 1:
+            del content[at:]
+        elif kind == 2:
+            piece = content[at : at + random.choice((4, 16, 64, 256))]
+            place = random.randrange(len(content) or 1)
+            content[place : place + len(piece)] = piece
+        elif kind == 3:
+            end = at
+            while content[end : end + 1].isdigit():
+                end += 1
+            content[at:end] = random.choice(NUMBERS)
+        elif kind == 4:
+            content[at:at] = random.choice(WORDS) * random.choice((1, 1, 1, 100, 10_000))
+        else:
+            lines = bytes(content).split(b"\n")
+            number = random.randrange(len(lines))
+            lines[number : number + 1] = [lines[number]] * random.choice((0, 2, 50, 1000))
+            content[:] = b"\n".join(lines)
+    return bytes(content)
+
+
+def trace(folder: Path) -> bytes:
+    steps = [Step(cpu, kind, 0x1000 + 8 * cpu, code=0x40 + cpu) for cpu in range(2) for kind in "LS"]
+    return write_trace(folder / "trace", turns(steps, 50), (0, 0)).read_bytes()
+
+
+def opened(file: Path) -> None:
+    open_trace(file, ())
+
+
+READERS: dict[str, Callable[[Path], object]] = {"trace": opened, "intents.toml": read_intent, "search.toml": read_plan}
+COUNT = 100
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_damaged_file_is_read_or_refused_with_a_sentence(tmp_path: Path, name: str) -> None:
+    """In a process of its own, whose limits are for all files together; the same files in each run."""
+    sound = trace(tmp_path) if name == "trace" else (SOURCES / name).read_bytes()
+    told, child = tmp_path / "told", os.fork()
+    if not child:
+        try:
+            resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+            resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
+            for number in range(COUNT):
+                told.write_text(f"damage {number}")
+                file = tmp_path / f"{number}.{name}"
+                file.write_bytes(damaged(sound, Random(f"{name} {number}"), name != "trace"))  # noqa: S311
+                _read(READERS[name], file)
+            os._exit(0)
+        except BaseException:
+            told.write_text(f"{told.read_text()}: {traceback.format_exc()}")
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, told.read_text()
+
+
+def _read(reader: Callable[[Path], object], file: Path) -> None:
+    try:
+        reader(file)
+    except LinesmithError as error:
+        if "\n" in str(error):
+            raise AssertionError("more than one line") from error

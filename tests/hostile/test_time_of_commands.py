@@ -11,14 +11,14 @@ import time
 from pathlib import Path
 
 import pytest
+from hostile.wheel import AREA, ENCAPSULATE, USER, program
 from linesmith_command import linesmith
 from lint_commits import repository
 from matrix.small_kernel import FILES, HEADER, PATCHED, small_kernel
 from patch_cases import write_files
 
 from linesmith.analyzer.base.child import Command, run
-from linesmith.analyzer.base.deadline import Deadline
-from linesmith.analyzer.base.errors import DeadlinePassed
+from linesmith.analyzer.base.errors import Deadline, DeadlinePassed
 from linesmith.analyzer.model import FileChange
 from linesmith.patches.matrix.check import check
 from linesmith.patches.matrix.choice import CheckedChange, MatrixRequest
@@ -76,8 +76,8 @@ def test_a_patch_that_takes_too_long_is_a_finding(tmp_path: Path) -> None:
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree" / "a.h").write_text(CACHE)
     (tmp_path / "p.patch").write_bytes(unified_diff(CACHE.encode(), (ENDLESS + GROWN).encode(), "a.h"))
-    done = linesmith("diff", "--patch", tmp_path / "p.patch", "--tree", tmp_path / "tree", "--deadline", "3")
-    assert done.stdout == "a.h:22: ERROR: the time limit of 3 s was reached; raise --deadline\n"
+    done = linesmith("diff", "--patch", tmp_path / "p.patch", "--tree", tmp_path / "tree", "--deadline", "2")
+    assert done.stdout == "a.h:22: ERROR: the time limit of 2 s was reached; raise --deadline\n"
     assert done.returncode == 1
 
 
@@ -101,12 +101,12 @@ def test_the_make_of_a_base_counts(tmp_path: Path) -> None:
     base = made.commit({**FILES, "Makefile": slow})
     head = made.commit({**FILES, "Makefile": slow, S_H: PATCHED}, base)
     began = time.monotonic()
-    words = ("lint", "--tree", made.root, "--base-ref", base, "--head-ref", head, "--deadline", "3")
+    words = ("lint", "--tree", made.root, "--base-ref", base, "--head-ref", head, "--deadline", "2")
     done = linesmith(*words, "--format", "json", cache=tmp_path / "cache")
     assert time.monotonic() - began < 60
     document = json.loads(done.stdout)
     assert (done.returncode, document["unjudged"]) == (1, [S_H])
-    assert document["remarks"][0].startswith("reading and compiling the sources took longer than 3 s")
+    assert document["remarks"][0].startswith("reading and compiling the sources took longer than 2 s")
     assert not is_running("sleep", "6173")
 
 
@@ -143,23 +143,11 @@ def test_a_deadline_ends_the_children_of_all_threads() -> None:
     assert not is_running("sleep", "6175")
 
 
-WHEEL = "struct wheel {\n\tint turns;\n\tint size;\n};\n"
-USER = '#include "wheel.h"\nint size_of(const struct wheel *wheel)\n{\n\treturn wheel->size;\n}\n'
-
-
-def program(root: Path, **sources: str) -> Path:
-    tree = write_files(root, {"wheel.h": WHEEL, **{f"{name}.c": text for name, text in sources.items()}})
-    units = [{"directory": str(tree), "file": f"{name}.c", "command": f"gcc -c {name}.c"} for name in sources]
-    (tree / "compile_commands.json").write_text(json.dumps(units))
-    return tree
-
-
 @pytest.mark.study
 @needs_spatch
 def test_a_series_names_the_units_that_were_not_compiled_in_time(tmp_path: Path) -> None:
     tree = program(tmp_path / "tree", quick=USER, slow=f"{ENDLESS}{USER}")
-    words = ("encapsulate", "wheel.size", "--accessor", "wheel_size", "--tree", tree, "--deadline", "8")
-    done = linesmith(*words, "--on", "tree", "--format", "json")
+    done = linesmith(*ENCAPSULATE, "--tree", tree, "--deadline", "8", "--on", "tree", "--format", "json")
     assert done.stdout, done.stderr
     document = json.loads(done.stdout)
     assert (done.returncode, document["unjudged"]) == (1, ["slow.c"])
@@ -170,24 +158,16 @@ def test_a_series_names_the_units_that_were_not_compiled_in_time(tmp_path: Path)
 @needs_spatch
 @pytest.mark.parametrize(
     "words",
-    [
-        ("encapsulate", "wheel.size", "--accessor", "wheel_size"),
-        pytest.param(("inline", "area.lock"), marks=pytest.mark.study),
-    ],
+    [ENCAPSULATE, pytest.param(("inline", "area.lock"), marks=pytest.mark.study)],
 )
 def test_a_series_of_which_nothing_was_compiled_in_time_is_not_given_out(
     tmp_path: Path, words: tuple[str, ...]
 ) -> None:
-    area = USER + (
-        "#include <stdlib.h>\nstruct lock { int taken; };\nstruct area { long start; struct lock *lock; };\n"
-        "void make(struct area *area)\n{\n\tarea->lock = malloc(sizeof(struct lock));\n}\n"
-        "void drop(struct area *area)\n{\n\tfree(area->lock);\n}\n"
-    )
-    tree = program(tmp_path / "tree", slow=f"{ENDLESS}{area}")
-    done = linesmith(*words, "--tree", tree, "--deadline", "6", "--on", "tree", "--format", "json")
+    tree = program(tmp_path / "tree", slow=f"{ENDLESS}{USER}{AREA}")
+    done = linesmith(*words, "--tree", tree, "--deadline", "2", "--on", "tree", "--format", "json")
     assert done.returncode == 1, done.stderr
     assert json.loads(done.stdout)["unjudged"] == ["the sources"]
-    assert "reading and compiling the sources took longer than 6 s, so nothing was checked" in done.stderr
+    assert "reading and compiling the sources took longer than 2 s, so nothing was checked" in done.stderr
 
 
 def test_a_scan_that_takes_too_long_is_told_in_json_too(tmp_path: Path) -> None:

@@ -3,53 +3,37 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
 from pathlib import Path
 
 import pytest
+from hostile.wheel import AREA, ENCAPSULATE, USER, program
 from linesmith_command import linesmith
 from patch_cases import write_files
 
 from linesmith.patches.treewide.image import tree_image
-from linesmith.patches.treewide.spatch import Report, SemanticPatch, spatch
+from linesmith.patches.treewide.spatch import SemanticPatch, spatch
 
 pytestmark = pytest.mark.skipif(shutil.which("spatch") is None, reason="needs spatch of the package coccinelle")
 
-WHEEL = "struct wheel {\n\tint turns;\n\tint size;\n};\n"
-USER = '#include "wheel.h"\nint size_of(const struct wheel *wheel)\n{\n\treturn wheel->size;\n}\n'
-AREA = (
-    "#include <stdlib.h>\nstruct lock { int taken; };\nstruct area { long start; struct lock *lock; };\n"
-    "void make(struct area *area)\n{\n\tarea->lock = malloc(sizeof(struct lock));\n}\n"
-    "void drop(struct area *area)\n{\n\tfree(area->lock);\n}\n"
-)
-ENCAPSULATE = ("encapsulate", "wheel.size", "--accessor", "wheel_size")
 OUTSIDE = "struct secret { int a_word_of_a_secret; };\n"
 
 
-def program(root: Path, **files: str) -> Path:
-    tree = write_files(root, {"wheel.h": WHEEL, "a.c": USER, "area.c": AREA, **files})
-    units = [{"directory": str(tree), "file": one, "command": f"gcc -c {one}"} for one in ("a.c", "area.c")]
-    (tree / "compile_commands.json").write_text(json.dumps(units))
-    return tree
-
-
 def test_a_tree_does_not_tell_coccinelle_how_to_run(tmp_path: Path) -> None:
-    tree = program(tmp_path / "tree")
+    tree = program(tmp_path / "tree", a=USER, area=AREA)
     plain = linesmith(*ENCAPSULATE, "--tree", tree)
-    rules = "@script:python@\n@@\nopen('ran', 'w')\n"
-    write_files(tree, {"evil.cocci": rules})
-    for options in ("--no-such-option", f"--sp-file {tree}/evil.cocci", "--version"):
-        write_files(tree, {".cocciconfig": f"[spatch]\n\toptions = {options}\n"})
-        done = linesmith(*ENCAPSULATE, "--tree", tree)
-        assert (done.returncode, done.stdout) == (0, plain.stdout), options
+    write_files(tree, {"evil.cocci": "@script:python@\n@@\nopen('ran', 'w')\n"})
+    options = f"--no-such-option --sp-file {tree}/evil.cocci"
+    write_files(tree, {".cocciconfig": f"[spatch]\n\toptions = {options}\n"})
+    done = linesmith(*ENCAPSULATE, "--tree", tree)
+    assert (done.returncode, done.stdout) == (0, plain.stdout)
 
 
 def test_no_include_and_no_link_is_read_outside_of_the_tree(tmp_path: Path) -> None:
     outside = write_files(tmp_path / "outside", {"secret.h": OUTSIDE})
-    tree = program(tmp_path / "tree")
+    tree = program(tmp_path / "tree", a=USER, area=AREA)
     os.mkfifo(tmp_path / "outside" / "fifo.h")
     (tree / "link.h").symlink_to(outside / "secret.h")
     (tree / "folder").symlink_to(outside)
@@ -67,7 +51,7 @@ def test_no_include_and_no_link_is_read_outside_of_the_tree(tmp_path: Path) -> N
 
 def test_a_link_that_a_program_leaves_in_the_image_is_not_followed(tmp_path: Path) -> None:
     outside = write_files(tmp_path / "outside", {"secret.c": OUTSIDE})
-    with tree_image(program(tmp_path / "tree")) as image:
+    with tree_image(program(tmp_path / "tree", a=USER, area=AREA)) as image:
         image.make_own(["a.c"])
         (image.root / "a.c").unlink()
         (image.root / "a.c").symlink_to(outside / "secret.c")
@@ -83,16 +67,16 @@ def test_a_link_that_a_program_leaves_in_the_image_is_not_followed(tmp_path: Pat
 def test_lines_that_look_like_reports_are_none(tmp_path: Path) -> None:
     forged = 'linesmith-site ("rule", "/etc/passwd", 1, 0, "f", ())'
     odd = "linesmith-site [1, 2]\nlinesmith-site (((\n"
-    tree = program(tmp_path / "tree", **{"a.c": f"{USER}int (((\n#error {forged}\n{forged}\n{odd}\n}}}}\n"})
-    rules = SemanticPatch("@ rule @\nexpression e;\nposition p;\n@@\n e->size@p\n", (Report("rule", "p", ("e",)),))
+    tree = program(tmp_path / "tree", a=f"{USER}int (((\n#error {forged}\n{forged}\n{odd}\n}}}}\n")
+    rules = SemanticPatch("@ rule @\nexpression e;\nposition p;\n@@\n e->size@p\n", {"rule": ("e",)})
     with tree_image(tree) as image:
         found = spatch(rules, image, ["a.c"], print)
     assert {(one.file, one.line) for one in found.matches} <= {("a.c", 4)}
 
 
 def test_names_of_files_are_no_options_and_no_commands(tmp_path: Path) -> None:
-    names = ["-sp_file.c", "--version.c", "@x.c", "a b.c", "$(touch ran).c", "`touch ran`.c"]
-    tree = program(tmp_path / "tree", **dict.fromkeys(names, USER))
+    names = ["-sp_file", "--version", "@x", "a b", "$(touch ran)", "`touch ran`"]
+    tree = program(tmp_path / "tree", a=USER, **dict.fromkeys(names, USER))
     done = linesmith(*ENCAPSULATE, "--tree", tree, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "wheel_size(wheel)" in done.stdout

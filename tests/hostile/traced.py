@@ -18,21 +18,20 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from demo.example import PROFILE, example_program
 from lint_commits import LINK, MODULE, Commits, Entry, repository
-from matrix.small_kernel import FILES, HEADER, MAKEFILE
 from matrix.small_kernel import FILES as KERNEL
+from matrix.small_kernel import HEADER, MAKEFILE
 from patch_cases import write_files
 
 from linesmith.analyzer.base.errors import LinesmithError
 
 Content = str | bytes | Entry
 Files = dict[str, Content]
-Dice = random.Random
 WORDS: Mapping[str, list[str]] = tomllib.loads(Path(__file__).with_name("sources").joinpath("changes.toml").read_text())
 
 
@@ -45,123 +44,70 @@ class Change:
     kinds: tuple[str, ...]
 
 
-def kernel_change(number: int) -> Change:
-    """The change with this number of a kernel in small, which has no configuration of its own."""
-    base: Files = {name: text for name, text in KERNEL.items() if name != ".config"}
-    return _change(number, base, "include/linux/s.h", HEADER.replace("\tlong hot;\n", "\tlong hot;\n\tlong more[9];\n"))
-
-
-def program_change(number: int, program: Mapping[str, str]) -> Change:
-    """The change with this number of a ``program`` that declares ``struct session_index``."""
-    before = "  uint64_t created;\n"
-    grown = program["session_index.h"].replace(before, f"{before}  uint64_t more[9];\n")
-    return _change(number, dict(program), "session_index.h", grown)
-
-
-def _change(number: int, base: Files, record: str, grown: str) -> Change:
+def change(number: int, base: Mapping[str, str], record: str, line: str) -> Change:
+    """The change with this number of a tree, in which the ``record`` grows behind a ``line``."""
     dice = random.Random(number)  # noqa: S311
-    head = {**base, record: grown}
-    kinds = dice.sample(sorted(_KINDS), dice.choice((1, 1, 2, 3)))
+    before = {name: text for name, text in base.items() if name != ".config"}
+    head: Files = {**before, record: before[record].replace(line, f"{line}\tlong more[9];\n")}
+    kinds = dice.sample(KINDS, dice.choice((1, 1, 2, 3)))
     for kind in kinds:
-        _KINDS[kind](dice, head, record)
-    return Change(base, head, tuple(kinds))
+        head |= brought(kind, dice, record, str(head[record]))
+    return Change({**before}, head, tuple(kinds))
 
 
-def _text(dice: Dice, head: Files, record: str) -> None:
-    front = dice.choice(WORDS["reads"]).format(dice.choice(WORDS["outside"]))
-    head[record] = front + str(head[record])
+KINDS = ("attributes", "configuration", "intents", "links", "makefiles", "names", "options", "scripts", "text", "text ")
+LINKED = ("include/linux/link.h", "a.h", "linesmith.toml", "compile_commands.json", ".config", "Makefile")
+ESCAPED = "$(touch @RAN@)\\u001b[2J\\u202e"
 
 
-def _options(dice: Dice, head: Files, record: str) -> None:
-    words = " ".join(dice.sample(WORDS["options"], dice.randint(1, 4)))
-    entry = {
-        "directory": dice.choice((".", "/", "@FOLDER@", "/proc/self")),
-        "file": record,
-        "command": f"cc {words} -c {record}",
-    }
-    compiler = dice.choice(("cc", "cc", "./cc", "@FOLDER@/gcc", "sh", "touch @RAN@; cc"))
-    entry["command"] = entry["command"].replace("cc", compiler, 1)
-    head["compile_commands.json"] = json.dumps([entry])
-    head["cc"] = "#!/bin/sh\ntouch @RAN@\n"
-
-
-def _configuration(dice: Dice, head: Files, _record: str) -> None:
-    value = dice.choice(
-        (";touch @RAN@;: -", "$(shell touch @RAN@)", "`touch @RAN@`", "$(file >@RAN@,x)", 'a\\" ; touch @RAN@ ; \\"')
-    )
-    symbol = dice.choice(("LOCALVERSION", "INITRAMFS_SOURCE", "SYSTEM_TRUSTED_KEYS", "CC_VERSION_TEXT", "CMDLINE"))
-    head[".config"] = KERNEL[".config"] + f'CONFIG_{symbol}="{value}"\n' + dice.choice(("", "$(shell touch @RAN@)\n"))
-
-
-def _makefiles(dice: Dice, head: Files, _record: str) -> None:
+def brought(kind: str, dice: random.Random, record: str, text: str) -> Files:
+    """The files that a head of this kind has, or has otherwise."""
     command = dice.choice(WORDS["commands"])
-    head["Makefile"] = dice.choice(
-        (f"$(shell {command})\n{MAKEFILE}", MAKEFILE.replace("prepare0:\n", f"prepare0:\n\t{command}\n"))
-    )
-    head.update(dict.fromkeys(("Kbuild", "scripts/Makefile.build", "arch/x86/Makefile"), f"$(shell {command})\n"))
-    if dice.random() < 0.5:
-        head[".config"] = KERNEL[".config"]
-    head["Kconfig"] = f"config X\n\tdefault $(shell,{command})\n"
-    head["configure"] = f"#!/bin/sh\n{command}\n"
-    head["arch/x86/kernel/.asm-offsets.s.cmd"] = f"cmd_a := gcc -fplugin=@PLUGIN@ -c a.c; {command}\n"
-
-
-def _scripts(dice: Dice, head: Files, _record: str) -> None:
-    perl = dice.choice(("system('touch @RAN@');", "open(F,'@SECRET@');print <F>;", "open(F,'>@KEPT@');print F 1;"))
-    head["scripts/checkpatch.pl"] = head["scripts/get_maintainer.pl"] = f"#!/usr/bin/perl\n{perl}\n"
-    head["MAINTAINERS"] = "X\nM: a@b\n"
-
-
-def _attributes(dice: Dice, head: Files, _record: str) -> None:
-    head[".gitattributes"] = "* filter=evil diff=evil merge=evil export-subst working-tree-encoding=UTF-16 eol=crlf\n"
-    head[".gitmodules"] = '[submodule "sub"]\n\tpath = sub\n\turl = ext::touch @RAN@\n\tupdate = !touch @RAN@\n'
-    head["sub"] = (MODULE, b"1" * 40)
-    head[".lfsconfig"] = f"[lfs]\n\turl = {dice.choice(WORDS['commands'])}\n"
-
-
-def _links(dice: Dice, head: Files, record: str) -> None:
-    target = dice.choice(("@SECRET@", "/etc/shadow", "../../../secret", "/proc/self/mem", "/dev/zero", "."))
-    place = dice.choice(
-        ("include/linux/link.h", "a.h", record, "linesmith.toml", "compile_commands.json", ".config", "Makefile")
-    )
-    head[place] = (LINK, target.encode())
-
-
-def _names(dice: Dice, head: Files, _record: str) -> None:
-    for name in dice.sample(WORDS["names"], 3):
-        head[name] = HEADER.replace("struct s ", "struct other ")
-
-
-def _intents(dice: Dice, head: Files, _record: str) -> None:
-    head["linesmith.toml"] = dice.choice(
-        (
-            '[lint]\nbaseline = "@SECRET@"\n',
-            '[defaults]\ntree = "@FOLDER@"\nbuild = "@FOLDER@"\n',
-            '[[type]]\nname = "s"\nreason = "$(touch @RAN@)\\u001b[2J\\u202e"\nprofile = "@SECRET@"\n',
-            'include = "@SECRET@"\n',
-            "[[type]]\nname = 's'\nconfig = ['$(touch @RAN@)']\n",
-        )
-    )
-    head["tune.toml"] = '[[benchmark]]\nname = "command"\ncommand = "touch @RAN@"\n'
-
-
-_KINDS: Mapping[str, Callable[[Dice, Files, str], None]] = {
-    "attributes": _attributes,
-    "configuration": _configuration,
-    "intents": _intents,
-    "links": _links,
-    "makefiles": _makefiles,
-    "names": _names,
-    "options": _options,
-    "scripts": _scripts,
-    "text": _text,
-    "text again": _text,
-}
+    match kind:
+        case "attributes":
+            filters = "filter=evil diff=evil merge=evil export-subst working-tree-encoding=UTF-16 eol=crlf"
+            module = '[submodule "sub"]\n\tpath = sub\n\turl = ext::touch @RAN@\n\tupdate = !touch @RAN@\n'
+            lfs = {".lfsconfig": f"[lfs]\n\turl = {command}\n"}
+            return {".gitattributes": f"* {filters}\n", ".gitmodules": module, "sub": (MODULE, b"1" * 40), **lfs}
+        case "configuration":
+            value = dice.choice((f";{command};: -", f"$(shell {command})", f"`{command}`", f'a\\" ; {command} ; \\"'))
+            symbol = dice.choice(("LOCALVERSION", "INITRAMFS_SOURCE", "SYSTEM_TRUSTED_KEYS", "CC_VERSION_TEXT"))
+            return {".config": f'{KERNEL[".config"]}CONFIG_{symbol}="{value}"\n$(shell {command})\n'}
+        case "makefiles":
+            run = f"$(shell {command})\n"
+            make = dice.choice((run + MAKEFILE, MAKEFILE.replace("prepare0:\n", f"prepare0:\n\t{command}\n")))
+            recorded = f"cmd_a := gcc -fplugin=@PLUGIN@ -c a.c; {command}\n"
+            own = {"Kconfig": f"config X\n\tdefault $(shell,{command})\n", "configure": f"#!/bin/sh\n{command}\n"}
+            every = dict.fromkeys(("Kbuild", "scripts/Makefile.build", "arch/x86/Makefile"), run)
+            return {"Makefile": make, "arch/x86/kernel/.asm-offsets.s.cmd": recorded, **own, **every}
+        case "scripts":
+            perl = dice.choice(
+                ("system('touch @RAN@');", "open(F,'@SECRET@');print <F>;", "open(F,'>@KEPT@');print F 1;")
+            )
+            scripts = ("scripts/checkpatch.pl", "scripts/get_maintainer.pl")
+            return {"MAINTAINERS": "X\nM: a@b\n", **dict.fromkeys(scripts, f"#!/usr/bin/perl\n{perl}\n")}
+        case "links":
+            target = dice.choice(("@SECRET@", "/etc/shadow", "../../../secret", "/proc/self/mem", "/dev/zero", "."))
+            return {dice.choice((record, *LINKED)): (LINK, target.encode())}
+        case "names":
+            return dict.fromkeys(dice.sample(WORDS["names"], 3), HEADER.replace("struct s ", "struct other "))
+        case "options":
+            words = " ".join(dice.sample(WORDS["options"], dice.randint(1, 4)))
+            compiler = dice.choice(("cc", "cc", "./cc", "@FOLDER@/gcc", "sh", "touch @RAN@; cc"))
+            where = dice.choice((".", "/", "@FOLDER@", "/proc/self"))
+            entry = {"directory": where, "file": record, "command": f"{compiler} {words} -c {record}"}
+            return {"compile_commands.json": json.dumps([entry]), "cc": "#!/bin/sh\ntouch @RAN@\n"}
+        case "intents":
+            reason = f'[[type]]\nname = "s"\nreason = "{ESCAPED}"\nprofile = "@SECRET@"\n'
+            places = '[lint]\nbaseline = "@SECRET@"\n', '[defaults]\ntree = "@FOLDER@"\nbuild = "@FOLDER@"\n'
+            others = 'include = "@SECRET@"\n', "[[type]]\nname = 's'\nconfig = ['$(touch @RAN@)']\n"
+            plan = '[[benchmark]]\nname = "command"\ncommand = "touch @RAN@"\n'
+            return {"linesmith.toml": dice.choice((reason, *places, *others)), "tune.toml": plan}
+    return {record: dice.choice(WORDS["reads"]).format(dice.choice(WORDS["outside"])) + text}
 
 
 COMMANDS = ("lint --base-ref", "lint --patch", "diff --patch", "patch")
 HIDDEN = "ossifrage"
-CONFIGURATION = FILES[".config"]
 _SECONDS = 300
 _CALLS = "execve,execveat,open,openat,openat2,creat"
 _OPENED = re.compile(r"^\d+ +(open|openat|openat2|creat)\((.*)\) += \d+<([^>]*)>")
@@ -183,10 +129,10 @@ class Attack:
         compiler = self.outside / "gcc"
         compiler.write_text(f"#!/bin/sh\ntouch {self.outside}/ran\n")
         compiler.chmod(0o755)
-        of_program = program_change(number, sources)
-        self.program = self._repository("program", of_program)
-        self.kernel = self._repository("kernel", kernel_change(number)) if number % 2 else self.program
-        self.kinds = of_program.kinds
+        of_program = change(number, sources, "session_index.h", "  uint64_t created;\n")
+        self.program, self.kinds = self._repository("program", of_program), of_program.kinds
+        of_kernel = change(number, KERNEL, "include/linux/s.h", "\tlong hot;\n")
+        self.kernel = self._repository("kernel", of_kernel) if number % 2 else self.program
 
     def _repository(self, name: str, of: Change) -> tuple[Commits, str, str]:
         """A repository with the commits of the base and of the head."""
@@ -206,13 +152,8 @@ class Attack:
         return self._replaced(content) if isinstance(content, str) else content
 
     def _replaced(self, text: str) -> str:
-        for word, name in {
-            "SECRET": "secret",
-            "RAN": "ran",
-            "KEPT": "kept",
-            "PLUGIN": "plugin.so",
-            "FOLDER": "",
-        }.items():
+        for name in ("secret", "ran", "kept", "plugin.so", ""):
+            word = name.removesuffix(".so").upper() or "FOLDER"
             text = text.replace(f"@{word}@", str(self.outside / name))
         return text
 
@@ -261,7 +202,7 @@ class Attack:
             argv = [linesmith, "patch", str(self.bench), profile, "--tree", tree, "--type", "session_index"]
             return argv, b"", made.root
         if (made.root / "Kbuild").is_file():
-            write_files(made.root, {".config": CONFIGURATION})
+            write_files(made.root, {".config": KERNEL[".config"]})
         diff = ["git", "diff", "--binary", base, head]
         patch = subprocess.run(diff, cwd=made.root, capture_output=True, check=True, timeout=60).stdout
         return [linesmith, command.split()[0], "--patch", "-", "--tree", tree], patch, made.root

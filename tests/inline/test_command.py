@@ -52,24 +52,6 @@ def test_what_stands_in_the_way_is_listed_and_no_patch_is_made(tree: Path) -> No
     assert ended.stderr.startswith("linesmith: no patch is written: area.c:21: the pointer is tested for NULL")
 
 
-def test_a_change_that_does_not_compile_is_not_given_out(tree: Path) -> None:
-    pasted = "#define TAKEN(area) ((area)->lo##ck->taken)\nint taken(struct area *area) { return TAKEN(area); }\n"
-    (tree / "area.c").write_text(SOURCE + pasted)
-    ended = linesmith("inline", "area.lock", "--tree", tree, "--on", "tree")
-    assert ended.returncode == 1
-    assert "not-compiled  area.c:1: it does not compile any more under own flags: " in ended.stdout
-    assert "invalid type argument of '->'" in ended.stdout
-
-
-def test_no_patch_is_given_out_that_no_compiler_has_seen(tree: Path, tmp_path: Path) -> None:
-    unit = {"directory": str(tree), "file": "area.c", "command": "no-such-compiler -c area.c"}
-    (tree / "compile_commands.json").write_text(json.dumps([unit]))
-    ended = linesmith("inline", "area.lock", "--tree", tree, "--on", "tree", "-o", tmp_path / "area.patch")
-    assert (ended.returncode, ended.stdout, (tmp_path / "area.patch").exists()) == (2, "", False)
-    assert ended.stderr.startswith("linesmith: no patch written: nothing that it changes could be compiled (under ")
-    assert linesmith("inline", "area.lock", "--tree", tree, "--dry-run").returncode == 0
-
-
 def test_the_semantic_patch_does_the_same_by_hand(tree: Path, tmp_path: Path) -> None:
     rules = tmp_path / "lock.cocci"
     ended = linesmith("inline", "area.lock", "--tree", tree, "--dry-run", "--rules", rules)

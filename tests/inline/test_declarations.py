@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The declarations: the object in the pointer's place, its type, and conditionals that hold nothing any more."""
+"""The declarations: the object in the pointer's place and its type; and what expressions do with a pointer."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from patch_cases import write_files
-from text_cases import TextCase, text_cases
+from text_cases import TextCase, text_cases, text_rows
 
 from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused
 from linesmith.analyzer.model import RefusalCode
-from linesmith.patches.inline.inline import target_record
+from linesmith.patches.inline.inline import inlined, target_record
 from linesmith.patches.inline.pointer import pointer_member, with_object, without_emptied
 from linesmith.patches.source.declaration import Declared
 from linesmith.patches.source.records import records_named
@@ -67,3 +67,34 @@ def test_a_conditional_goes_when_it_has_become_empty() -> None:
     before = b"a;\n#ifdef X\nb;\n#endif\n#ifdef Y\n#endif\n"
     after = b"a;\n#ifdef X\n#endif\n#ifdef Y\n#endif\n"
     assert without_emptied(before, after) == b"a;\n#ifdef Y\n#endif\n"
+
+
+# What an expression does with the pointer ``p`` of ``x``, which leads to one ``struct foo``: ``cases/uses.txt``
+
+ONE_FOO = "struct foo { int a; };\nstruct bar {\n\tint b;\n\tstruct foo *p;\n};\n"
+# Something that is always in the way: no semantic patch has to be run then.
+SHARED = "void shared(struct bar *x, struct foo *y) { x->p = y; }\n"
+
+
+ROWS = text_rows(Path(__file__).with_name("cases") / "uses.txt")
+
+
+@pytest.fixture(scope="module")
+def uses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """What is found in each source, in a tree that has a file for each."""
+    sources = {f"f{number}.c": source for number, (source, _) in enumerate(ROWS.args[1])}
+    head = "void f(struct bar *x, struct foo *q, struct foo *alias)"
+    files = {name: f"{head}\n{{\n{source}\n}}\n" for name, source in sources.items()}
+    tree = write_files(tmp_path_factory.mktemp("uses"), {"x.h": ONE_FOO, "shared.c": SHARED, **files})
+    found: dict[str, list[str]] = {source: [] for source in sources.values()}
+    for one in inlined("bar", "p", tree, print).uses:
+        if one.file in sources:
+            no = one.refusal
+            why = f" {no.code.name} in line {no.place.partition(':')[2]}: {no.reason}" if no else ""
+            found[sources[one.file]].append(f"{one.role.name}{why}")
+    return found
+
+
+@ROWS
+def test_each_use_has_one_role(uses: dict[str, list[str]], source: str, expected: list[str]) -> None:
+    assert uses[source] == expected

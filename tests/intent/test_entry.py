@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from hand_made import finding, held, hot, meeting, scalar, struct, table
 
-from linesmith.analyzer.intent.entry import Grounds, budget, entry, separated_between, separated_by, usage
-from linesmith.analyzer.intent.file import written
+from linesmith.analyzer.intent.entry import Grounds, budget, entry, separated_between, separated_by, usage, written
 from linesmith.analyzer.intent.reading import intent_in
 from linesmith.analyzer.model import ConflictPair, Finding, Isolation, Layout, LineMember, SizeBudget
 from linesmith.analyzer.slab.allocation import Kernel, own_cache

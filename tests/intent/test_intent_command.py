@@ -9,11 +9,9 @@ from pathlib import Path
 
 import pytest
 from c_source import compiled
-from keeping import Keeper
-from kernel_index import index_of
 from linesmith_command import linesmith
 from said_tables import Case, cases, filled
-from tuning.project import SHORT, project, tuned
+from tuning.project import BRIEF, project, tuned
 
 pytestmark = pytest.mark.xdist_group("intent-command")
 
@@ -41,7 +39,7 @@ def test_what_is_said_of_a_build_and_its_intents(tmp_path: Path, case: Case) -> 
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a tree, its build, a finished run, and ``best.patch``."""
     folder = project(tmp_path_factory.mktemp("project"))
-    result = tuned(folder / "run", folder, SHORT)
+    result = tuned(folder / "run", folder, BRIEF)
     (folder / "best.patch").write_bytes((folder / "run" / dict(result.patches)[result.best or ""]).read_bytes())
     subprocess.run(["cc", "-g", "-O1", "-pthread", "-o", folder / "queue", folder / "tree" / "queue.c"], check=True)
     return folder
@@ -65,15 +63,3 @@ def test_a_run_tells_what_its_best_variant_parts_which_the_tree_breaks(run: Path
     after = linesmith("intent", tmp_path / "patched" / "queue", "--check", "--tree", tmp_path)
     assert (before.returncode, "[isolation-broken]" in before.stdout) == (1, True)
     assert (after.returncode, after.stdout) == (0, "no violations in 1 record, 1 watched\n")
-
-
-@pytest.mark.real
-def test_a_pasted_report_of_a_kernel_says_what_to_keep_apart(vmlinux: Path, corpus: Path, kept: Keeper) -> None:
-    report = corpus / "c2c" / "002-address_space-i_mmap-v2-unixbench-shell.txt"
-
-    done = linesmith("intent", vmlinux, "address_space", "--from", report, cache=index_of(vmlinux, kept))
-    assert done.stdout.endswith(
-        'hot = ["i_mmap_rwsem", "i_mmap"]\nwrite-hot = ["i_mmap_rwsem", "i_mmap"]\n\n'
-        "[type.budget]\nbytes = 256\n\n"
-        '[[type.isolate]]\nmembers = ["i_mmap_rwsem"]\nfrom = ["i_mmap"]\n'
-    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
@@ -18,7 +17,7 @@ from hypothesis import strategies as st
 from linesmith.analyzer.base.errors import IntentError
 from linesmith.analyzer.base.toml import statements
 from linesmith.analyzer.intent.check import applies, symbols_in, undecided
-from linesmith.analyzer.intent.file import add_to, written
+from linesmith.analyzer.intent.entry import add_to, written
 from linesmith.analyzer.intent.reading import FILE_NAME, intent_in, intent_of_tree, read_intent
 from linesmith.analyzer.model import (
     NO_INTENT,
@@ -232,12 +231,6 @@ def test_a_type_is_written_in_few_lines() -> None:
         hot=tuple(f"quite_a_long_member_{number}" for number in range(4)),
     )
     assert written(intent) == (SOURCES / "written.toml").read_text()
-
-
-def test_a_name_with_a_line_end_stays_one_text() -> None:
-    """No compiler makes such a name, but debug information may hold it."""
-    text = written(TypeIntent('a"\n[[type]]\x7f', "why"))
-    assert tomllib.loads(text)["type"][0]["name"] == 'a"\n[[type]]\x7f'
 
 
 PIPE = TypeIntent("pipe", "full")

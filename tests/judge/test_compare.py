@@ -14,9 +14,8 @@ from noise_models import samples as drawn
 
 from linesmith.analyzer.base.errors import BenchmarkNonsense
 from linesmith.analyzer.model import Better, Comparison, Metric, Rules, Sample, Use, VerdictKind
-from linesmith.tuner.judge.interval import planned_looks
 from linesmith.tuner.judge.ranking import cost, enough, finalists, order, winner
-from linesmith.tuner.judge.verdict import bonferroni_rules, compare, floor, noise
+from linesmith.tuner.judge.verdict import bonferroni_rules, compare, floor, noise, planned_looks
 
 BETTER, WORSE, NONE = VerdictKind.BETTER, VerdictKind.WORSE, VerdictKind.NO_DIFFERENCE
 NOISY, UNDECIDED = VerdictKind.TOO_NOISY, VerdictKind.UNDECIDED

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from linesmith.analyzer.layouts.alignment import inferred_alignments, inferred_record_alignment
+from linesmith.analyzer.layouts.gaps import inferred_alignments, inferred_record_alignment
 from linesmith.analyzer.model import Layout, Member
 
 STRUCTS_PER_PROGRAM = 250

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """No candidate or structural change of a random struct of a real kernel breaks a rule or has another layout than gcc's.
 
-``tests/bench/random_structs.py`` asks for thousands.
+docs/constraints.md says how to ask for thousands.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from legality.compiled import compiled, says
 from legality.study import candidates, cases, holders, study
 
 from linesmith.analyzer.base.errors import StructureRefused
-from linesmith.analyzer.layouts.alignment import with_inferred_alignment
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.layouts.dwarf import read_layouts
+from linesmith.analyzer.layouts.gaps import with_inferred_alignment
 from linesmith.analyzer.layouts.placement import lay_out, refusal
 from linesmith.analyzer.model import Layout, RecordKind, StructuralAdvice
 from linesmith.tuner.structure.case import Allocation

@@ -76,23 +76,6 @@ def test_the_cells_of_nested_records_fill_their_lines(layouts: LayoutTable, phas
     assert sum(cell.heat or 0 for cell in members) == pytest.approx(met / max(1, len(heat.spots)))
 
 
-@given(structs)
-def test_bytes_that_belong_to_no_member_are_holes_and_padding(layout: Layout) -> None:
-    used = {at for one in layout.members for at in bytes_of(one)}
-    drawn = line_map(layout, LayoutTable([layout]))
-    for line in drawn.lines:
-        for cell in line.cells:
-            inside = used & set(range(cell.offset, cell.offset + cell.bytes))
-            assert bool(inside) == (cell.kind is CellKind.MEMBER)
-
-
-def bytes_of(member: Member) -> range:
-    """The bytes in which the member has at least a bit."""
-    if member.bit_offset is None or not member.bit_size:
-        return range(member.offset, member.end)
-    return range(member.bit_offset // 8, (member.bit_offset + member.bit_size - 1) // 8 + 1)
-
-
 BUFFER = ("buffer", "char", "", 72, 640_000)
 CHOICE = union("", scalar("mapping"), scalar("compound_head"))
 ALONE, NAMED = (struct(name, scalar("saddr"), scalar("daddr")) for name in ("", "tagged"))

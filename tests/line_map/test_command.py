@@ -45,12 +45,6 @@ def test_a_profile_colours_the_map_and_names_who_touches_what(folder: Path) -> N
     assert shown(folder, "--profile", folder / "report.txt") == EXPECTED
 
 
-def test_a_profile_can_come_from_standard_input(folder: Path) -> None:
-    done = linesmith("layout", folder / "program.o", "queue", "--profile", "-", stdin=REPORT)
-    assert "200 contended samples of it in standard\n  input; declared at" in done.stdout
-    assert done.stdout.endswith(EXPECTED[EXPECTED.index("line 0 ") :])
-
-
 def test_a_record_that_nobody_was_seen_to_touch_is_drawn_all_the_same_but_several_have_an_answer(folder: Path) -> None:
     done = layout(folder, "untouched", "--profile", folder / "report.txt")
     assert done.returncode == 0

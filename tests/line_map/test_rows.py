@@ -14,13 +14,17 @@ from c_layouts import nested, structs
 from hand_made import finding, hot, meeting, scalar, struct, table
 from hypothesis import given
 from hypothesis import strategies as st
+from proposals_by_hand import moved
+from report_html.browser import contrast
 
 from linesmith.analyzer.layouts.collection import LayoutTable
+from linesmith.analyzer.layouts.placement import lay_out
 from linesmith.analyzer.line_map.fields import heat_of
 from linesmith.analyzer.line_map.record_map import Fold, compared_maps, folded, line_map
-from linesmith.analyzer.model import Layout, LineMap, MemberFunction
+from linesmith.analyzer.model import Candidate, JudgedPair, Layout, LineMap, MemberFunction
 from linesmith.analyzer.report.map_svg import line_maps_svg
-from linesmith.analyzer.report.map_text import BLOCKS, PLAIN, group_rows
+from linesmith.analyzer.report.map_text import PLAIN, group_rows
+from linesmith.analyzer.sharing.changed_lines import RecordSide, changed_lines
 
 
 def shown(width: int, *maps: LineMap, shades: str = PLAIN) -> str:
@@ -53,18 +57,6 @@ def test_no_row_is_wider_than_asked(layouts: LayoutTable, width: int) -> None:
     assert max(map(len, rows), default=0) <= width
 
 
-def test_a_map_on_80_columns() -> None:
-    assert shown(80, contended(queue())) == drawn("""
-struct queue: 64 bytes on 1 cache line
-line 0       8       16      24      32      40      48      56
-   0 |items  |1      |2  |3|-|4  |---|head   |tail   |5|-hole|users  |
-100% |       |##50%r#|   | | |   |   |##50%r#|.. w ..| |     |       |
-line 0: 1 capacity, 2 version, 3 open, 4 lock, 5 name
-heat (share of the contended samples): . touched, nobody waited, # 35% and more;
-  r read, w written
-""")
-
-
 def test_a_map_on_40_columns_names_by_number_what_it_cannot_write() -> None:
     assert shown(40, contended(queue())) == drawn("""
 struct queue: 64 bytes on 1 cache line
@@ -85,10 +77,6 @@ def test_a_number_and_its_name_stay_on_one_line_and_no_map_is_narrower_than_the_
         told = shown(width, contended(queue()))
         assert all(f"{number} {name}" in told for number, name in enumerate(("items", "capacity", "version"), 1))
     assert "   0 |1  |2  |" in shown(10, contended(queue()))
-
-
-def test_a_terminal_with_block_characters_shades_with_them() -> None:
-    assert "|██50%r█|·· w ··|" in shown(80, contended(queue()), shades=BLOCKS)
 
 
 def test_lines_that_one_member_fills_are_one_row() -> None:
@@ -242,18 +230,6 @@ def test_functions_that_have_no_room_are_counted(left: int, told: str) -> None:
     assert f"; {told}</title>" in svg
 
 
-def luminance(colour: str) -> float:
-    """Relative luminance (WCAG 2, definition)."""
-    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    red, green, blue = (one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def contrast(first: str, second: str) -> float:
-    bright, dark = sorted((luminance(first), luminance(second)), reverse=True)
-    return (bright + 0.05) / (dark + 0.05)
-
-
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
 def test_every_text_can_be_read_on_its_ground(scheme: int) -> None:
     style = svg_of(struct("s", scalar("a"))).partition("<style>")[2].split("@media")[scheme]
@@ -262,3 +238,66 @@ def test_every_text_can_be_read_on_its_ground(scheme: int) -> None:
     pairs = [("lm text", "lm-paper"), ("lm .lm-faint", "lm-paper")]
     assert [pair for pair in pairs if contrast(colours[pair[0]], colours[pair[1]]) < 4.5] == []
     assert [heat for heat, ink in inks.items() if contrast(ink, colours[f"lm-heat-{heat} rect"]) < 4.5] == []
+
+
+# The cache lines that a change touches: ``guard`` goes from 16 to 72, away from ``root`` and ``leftmost``
+
+
+ROOT, LEFTMOST, GUARD = scalar("root"), scalar("leftmost"), scalar("guard")
+REST = scalar("rest", 56, dimensions=(7,))
+POOL = struct("pool", ROOT, LEFTMOST, GUARD, REST)
+APART = lay_out(POOL, (ROOT, LEFTMOST, REST, GUARD))
+GOES = replace(
+    moved(), before=POOL, after=APART, moves=(replace(moved().moves[0], member="guard", partner="", members=()),)
+)
+HOT = hot("root", 0, 8, 90), hot("leftmost", 8, 8, 60), hot("guard", 16, 8, 0, 50)
+
+
+def rows(
+    change: Candidate, inside: int = 0, steps: tuple[int, int] = (64, 64), phase: int = 0, width: int = 100
+) -> str:
+    """All of it as text."""
+    where = finding(POOL, [*HOT])
+    where = replace(where, objects=(replace(where.objects[0], phase=phase),))
+    before, after = (
+        RecordSide(layout, inside, step) for layout, step in zip((change.before, change.after), steps, strict=True)
+    )
+    begins, found = changed_lines(change, (before, after), where, HOT, width)
+    return "\n".join((begins, *(f"{when}: {what}" for when, what in found)))
+
+
+def test_lines_and_offsets_count_from_the_object_around_the_record() -> None:
+    assert (
+        rows(GOES, inside=128)
+        == """
+line 2 before: 128 root R 60%, 136 leftmost R 40%, 144 guard* W and 1 cold
+after: 128 root R 60%, 136 leftmost R 40% and 1 cold
+line 3 before: 1 cold
+after: 200 guard* W and 1 cold"""
+    )
+
+
+def test_an_object_that_the_change_aligns_begins_elsewhere_afterwards() -> None:
+    begins, *_ = rows(GOES, steps=(8, 64), phase=16).splitlines()
+    where = "of an object that begins at byte 16 of a line, as on the hottest line"
+    assert begins == f"{where}, and at byte 0 after the change"
+    assert rows(GOES, steps=(8, 8), phase=16).splitlines()[0] == where
+
+
+def test_a_member_on_two_lines_is_counted_on_the_first() -> None:
+    assert rows(GOES, steps=(4, 4), phase=60).splitlines()[1:] == [
+        "line 1 before: rest of root, 8 leftmost R 40%, 16 guard* W and 1 cold",
+        "after: rest of root, 8 leftmost R 40% and 1 cold",
+        "line 2 before: 1 cold",
+        "after: 72 guard* W and 1 cold",
+    ]
+
+
+def test_where_there_is_little_room_the_hot_members_stay() -> None:
+    assert rows(GOES, width=20).splitlines()[1] == "line 0 before: 0 root R 60%, 8 leftmost R 40% and 1 more, 1 cold"
+
+
+def test_a_store_that_misses_is_no_read() -> None:
+    waits = JudgedPair("guard", "guard", True, 9.0, 3.0)
+    change = replace(GOES, judgement=replace(GOES.judgement, pairs=(waits, replace(waits, victim="rest"))))
+    assert "16 guard* W, 24 rest R" in rows(change)

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from violations_by_hand import hostile_reports, report, violation
 
 from linesmith.analyzer.base.errors import BaselineError, TypeNotFound
-from linesmith.analyzer.layouts.collection import Layouts, select_both
-from linesmith.analyzer.layouts.diff import changes, paired
+from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.lint.accepted import Acceptance, Baseline, apply_acceptance, read_baseline, written_baseline
 from linesmith.analyzer.lint.pairs import of_one, of_two
@@ -156,17 +155,6 @@ def test_a_baseline_of_a_report_accepts_all_of_it(found: LintReport) -> None:
     assert sorted(one.violation.key for one in after.accepted) == sorted(one.key for one in found.violations)
 
 
-@settings(max_examples=40)
-@given(
-    hostile_reports, st.lists(st.builds(suppression, rule=st.sampled_from(["*", "a*", "x"]), record=st.text("a*?b")))
-)
-def test_nothing_is_lost(found: LintReport, suppressions: list[Suppression]) -> None:
-    before = replace(found, accepted=())
-    after = apply_acceptance(before, Acceptance(tuple(suppressions), TODAY))
-    both = [*after.violations, *(one.violation for one in after.accepted)]
-    assert sorted(both, key=lambda one: one.order) == sorted(before.violations, key=lambda one: one.order)
-
-
 KEPT = Baseline("b.json", {violation().key: "", ("alignment-lost", "struct a", "gone", ""): ""})
 
 
@@ -238,17 +226,6 @@ def test_types_that_are_asked_for_are_looked_at_and_no_others(tmp_path: Path) ->
 
 
 MEMBERS = st.lists(st.sampled_from(("char", "int", "long", "short")), min_size=1, max_size=6)
-
-
-@settings(max_examples=15)
-@given(old=MEMBERS, new=MEMBERS)
-def test_digests_differ_where_layouts_do(
-    tmp_path_factory: pytest.TempPathFactory, old: list[str], new: list[str]
-) -> None:
-    members = (" ".join(f"{one} m{at};" for at, one in enumerate(types)) for types in (old, new))
-    before, after = builds(tmp_path_factory.mktemp("pair"), *(f"struct s {{ {one} }} s;" for one in members))
-    found = changes(before, after, paired(*select_both(before, after, ())))
-    assert bool(of_two(before, after, ()).changed) == bool(found)
 
 
 def of_c(layout: Layout) -> Layout:

@@ -11,18 +11,17 @@ from pathlib import Path
 
 import pytest
 from c_source import compiled
+from demo.example import compiled_in
 from linesmith_command import LINESMITH, linesmith
 from lint_builds import ALIGNED, NOT_ALIGNED, Change
-from report_html.profiled import COMPILE, built
 from said_tables import Case, cases, filled
 from violations_by_hand import report, violation
 
 from linesmith.analyzer.base.errors import RuleUnknown
 from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.lint.linting import enabled_rules
-from linesmith.analyzer.lint.pairs import located
+from linesmith.analyzer.lint.pairs import located, tuned
 from linesmith.analyzer.lint.rules.catalogue import Rule
-from linesmith.analyzer.lint.tuned import tuned
 from linesmith.analyzer.model import LintChoice, Severity
 
 IGNORED = '[lint]\nignore = ["alignment-lost"]\n'
@@ -115,13 +114,6 @@ def test_what_is_said_of_builds(tmp_path: Path, case: Case) -> None:
     case.check(linesmith("lint", *options, *named, cache=tmp_path / "cache"))
 
 
-def test_btf_alone_cannot_tell_of_alignments(tmp_path: Path) -> None:
-    elf = compiled(tmp_path, filled("@ALIGNED", TEXTS), "-target", "bpf", compiler="clang-19", name="btf")
-    subprocess.run(["llvm-strip-19", "-g", elf], check=True)
-    done = linesmith("lint", elf, cache=tmp_path / "cache")
-    assert "BTF has no alignment attributes" in done.stdout + done.stderr
-
-
 @pytest.mark.skipif(shutil.which("pahole") is None, reason="pahole is not installed (Debian package dwarves)")
 def test_raw_btf_says_no_machine_so_none_is_told_as_another(tmp_path: Path) -> None:
     elf, blob = compiled(tmp_path, ALIGNED), tmp_path / "blob"
@@ -147,14 +139,8 @@ pytestmark = pytest.mark.xdist_group("lint of a profile")
 DISTURBED = "struct session_index: guard is written often and shares a line with root and leftmost"
 
 
-@pytest.fixture(scope="module")
-def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the example program ``bench`` and its profile ``bench.c2c``."""
-    return built(tmp_path_factory.mktemp("example") / "sources")[0].parent
-
-
 def told(example: Path, *arguments: str | Path) -> str:
-    return linesmith("lint", example / "bench", "--tree", example, *arguments, cache=example / "cache").stdout
+    return linesmith("lint", example / "bench", "--tree", example, *arguments).stdout
 
 
 def test_a_member_that_the_profile_saw_written_disturbs_those_it_saw_read(example: Path) -> None:
@@ -190,9 +176,8 @@ def test_a_profile_of_the_base_calls_members_as_they_were(example: Path, tmp_pat
     """Nobody has to write their new names anywhere."""
     for source in example.glob("*.[ch]"):
         (tmp_path / source.name).write_text(source.read_text().replace("leftmost", "first"))
-    subprocess.run([*COMPILE, "-o", tmp_path / "new", *tmp_path.glob("*.c")], check=True)
-    builds = "--base", example / "bench", "--head", tmp_path / "new"
-    text = linesmith("lint", *builds, "--profile", example / "bench.c2c", cache=example / "cache").stdout
+    builds = "--base", example / "bench", "--head", compiled_in(tmp_path)
+    text = linesmith("lint", *builds, "--profile", example / "bench.c2c").stdout
     assert DISTURBED.replace("leftmost", "first") in text
     assert "[intent-stale]" not in text
 

@@ -132,15 +132,6 @@ def repo(tmp_path: Path) -> Commits:
     return repository(tmp_path / "made")
 
 
-@pytest.mark.parametrize("header", [HEADER, UNALIGNED_HITS])
-def test_a_patch_is_judged_whether_the_tree_has_it_or_not(tmp_path: Path, repo: Commits, header: str) -> None:
-    tree = write_files(tmp_path / "tree", {"a.h": header})
-    done = lint_mails(tree, *mails(repo, {"a.h": HEADER}, {"a.h": UNALIGNED_HITS}))
-    assert (done.returncode, done.stderr) == (1, "")
-    assert LOST_HITS in done.stdout
-    assert (tree / "a.h").read_text() == header
-
-
 def test_a_series_is_judged_as_a_whole(tmp_path: Path, repo: Commits) -> None:
     tree = write_files(tmp_path / "tree", {"a.h": HEADER})
     texts = mails(repo, {"a.h": HEADER}, {"a.h": UNALIGNED_HITS}, {"a.h": RENAMED})

@@ -22,8 +22,7 @@ from lint_commits import Commits, repository
 from patch_cases import write_files
 
 from linesmith.analyzer.base.errors import PatchRefused
-from linesmith.patches.revisions.mail_texts import mails_of
-from linesmith.patches.revisions.mails import patched
+from linesmith.patches.revisions.mails import mails_of, patched
 
 HEADER = "struct cache {\n\tlong uses;\n\tlong hits;\n};\n"
 STEPS = (

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from contextlib import suppress
 from itertools import accumulate, pairwise
@@ -198,25 +197,6 @@ def test_many_processes_may_build_and_read_one_index(cache: Path, elf: Path) -> 
     assert len(outputs) == 1
     assert [process.returncode for process in running] == [0] * 8
     assert only_index(cache).suffix == ".index"
-
-
-def test_a_reader_never_meets_half_an_index_while_another_writes(cache: Path, elf: Path) -> None:
-    writer = (
-        "import sys; from pathlib import Path; from linesmith.analyzer.base import files; "
-        "from linesmith.analyzer.layouts import store; "
-        "from linesmith.analyzer.layouts.dwarf import read_layouts; "
-        "r = read_layouts(Path(sys.argv[1])); print(flush=True)\n"
-        "while True: store.save(files.cache_directory(), sys.argv[2], r.layouts)"
-    )
-    read_layouts(elf)
-    command = [sys.executable, "-c", writer, str(elf), only_index(cache).stem]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        try:
-            assert process.stdout is not None
-            process.stdout.readline()
-            assert all(read_layouts(elf).cached for _ in range(300))
-        finally:
-            process.kill()
 
 
 def test_index_says_whether_there_was_anything_to_do_and_other_commands_say_nothing(elf: Path, tmp_path: Path) -> None:

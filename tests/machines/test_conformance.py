@@ -51,11 +51,15 @@ STEPS = {
 }
 # What a guest of QEMU has of its site, beside all the others.
 OF_A_GUEST = {
-    "it has its nodes": (shell("cat /sys/devices/system/node/node1/cpulist"), 0, "1\n"),
-    "it has the words of its site": (shell("grep -o ' one two three$' /proc/cmdline"), 0, " one two three\n"),
-    "it has the files of its overlay": (Step(("cat", "/data")), 0, "from the overlay"),
+    "it has its nodes, the words of its site and the files of its overlay, and its clock is told": (
+        shell(
+            "cat /sys/devices/system/node/node1/cpulist; grep -o ' one two three$' /proc/cmdline; cat /data; "
+            "dmesg | grep -o 'tsc: Unable to calibrate.*'; true"
+        ),
+        0,
+        "1\n one two three\nfrom the overlay",
+    ),
     "it has the libraries of a program": (shell("/usr/bin/git --version | cut -c -12"), 0, "git version \n"),
-    "its clock is told": (shell("dmesg | grep -o 'tsc: Unable to calibrate.*'; true"), 0, ""),
 }
 # A process of its own, which tells when the step runs, and goes on until it is killed.
 RUNNER = """
@@ -104,13 +108,10 @@ def test_steps_end_as_they_should(sittings: Sittings) -> None:
     assert ABSENT in errors["an absent program has the status of a shell"]
 
 
-def test_the_time_of_a_step_is_its_own(sittings: Sittings) -> None:
+def test_a_session_leaves_the_time_of_each_step_and_what_was_printed(sittings: Sittings) -> None:
     silent = sittings.session.done[list(STEPS).index("a silent step")]
     assert 0.5 <= silent.seconds < silent.step.seconds
     assert silent.step.silent
-
-
-def test_what_was_printed_stays_in_the_scratch_folder(sittings: Sittings) -> None:
     assert (sittings.scratch / "step-2.output").read_bytes() == JUNK
     assert (sittings.scratch / "step-1.errors").read_text() == "err\n"
 

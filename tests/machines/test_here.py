@@ -12,7 +12,7 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Thread
@@ -22,37 +22,10 @@ from machines.places import Place, lingering, processes_with, shell
 from machines.sshd import Sshd
 
 from linesmith.analyzer.base.elf import build_id_in_hex
-from linesmith.analyzer.base.errors import GuestFailed, GuestHung, GuestNotBooted, GuestOutOfMemory
+from linesmith.analyzer.base.errors import GuestFailed, GuestHung, GuestNotBooted
 from linesmith.analyzer.model import Setting, Site, Step
 from linesmith.plugins.machines.steps import MARK, functions_script
 from linesmith.plugins.registry import machine
-
-MEMORY_BYTES = 32 << 20
-LIMITS = ((Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes"), (Path("/sys/fs/cgroup"), "memory.max"))
-
-
-@contextmanager
-def group_with_little_memory() -> Iterator[Path]:
-    """The list of processes of a control group that may use little memory."""
-    for root, limit in LIMITS:
-        group = root / f"linesmith-{uuid.uuid4()}"
-        if not os.access(root, os.W_OK):
-            continue
-        group.mkdir()
-        try:
-            if (group / limit).exists():
-                (group / limit).write_text(str(MEMORY_BYTES))
-                yield group / "cgroup.procs"
-                return
-        finally:
-            group.rmdir()
-    pytest.skip("no control group for memory can be made here")
-
-
-def test_a_step_that_is_killed_for_want_of_memory(here: Place, tmp_path: Path) -> None:
-    why = r"step 1 .* ended with status 137 while the kernel was out of mem"
-    with group_with_little_memory() as members, pytest.raises(GuestOutOfMemory, match=why):
-        here.run((shell(f"echo $$ >{members}; exec tail /dev/zero"),), tmp_path)
 
 
 def test_a_step_that_prints_without_end_is_ended(here: Place, tmp_path: Path) -> None:
@@ -194,7 +167,7 @@ CUT_OFF = "p=$$; until grep -q ^sshd /proc/$p/comm; do p=$(cut -d' ' -f4 /proc/$
 
 def restart(sshd: Sshd, boot_id: str = "$(date +%s%N)") -> str:
     """A command that makes the server go away and come back with another boot-id, as a boot does."""
-    again = f"sleep 1; echo {boot_id} >{sshd.folder}/boot_id; {sshd.program} -f {sshd.folder}/configuration"
+    again = f"sleep 0.2; echo {boot_id} >{sshd.folder}/boot_id; {sshd.program} -f {sshd.folder}/configuration"
     return f"(kill $(cat {sshd.folder}/pid); {again}) >/dev/null 2>&1 </dev/null &"
 
 
@@ -207,7 +180,7 @@ def test_a_host_that_comes_back_with_the_kernel_runs_steps(sshd: Sshd, running_b
     facts = dict(session.facts)
     assert (session.done[0].output, session.release) == ("ran\n", platform.release())
     assert facts["build-id"] == running_build_id
-    assert float(facts["boot seconds"]) >= 1
+    assert float(facts["boot seconds"]) >= 0.2
     assert (tmp_path / "booted").read_text() == "the kernel, quiet a  b\n"
     assert list(sshd.folder.glob("linesmith.*")) == []
 
@@ -238,7 +211,7 @@ def test_a_host_that_did_not_boot_is_told(
 
 
 def test_a_host_that_goes_out_of_reach_in_mid_step_hangs(sshd: Sshd, tmp_path: Path) -> None:
-    place = Place(machine("ssh"), Site("ssh", settings=sshd.settings(boot_seconds=3)))
+    place = Place(machine("ssh"), Site("ssh", settings=sshd.settings(boot_seconds=1)))
     # In /proc/net/tcp 0A is a socket that listens: as long as there is one, the server takes connections.
     listening = f"grep -q ' 0100007F:{sshd.port:04X} 00000000:0000 0A ' /proc/net/tcp"
     down = f"kill $(cat {sshd.folder}/pid); while {listening}; do sleep 0.1; done"

@@ -162,16 +162,6 @@ def test_a_greeting_before_the_facts_is_passed_over() -> None:
     assert introduced(said).described() == (("cpu", "A model = B"),)
 
 
-def test_the_notes_hold_the_build_id() -> None:
-    found = introduced("word fact notes=040000000200000003000000474e5500abcd0000\nword ready\n")
-    assert (found.build_id, found.described()) == ("abcd", (("build-id", "abcd"),))
-
-
-def test_both_streams_follow_the_message(tmp_path: Path) -> None:
-    ended = done("word done 1 3 10.25 10,75 0 4 2\nout\nno", tmp_path)
-    assert (ended.status, ended.output, ended.errors, ended.seconds) == (3, "out\n", "no", 0.5)
-
-
 def test_a_step_that_did_well_while_others_were_killed_for_memory_is_fine(tmp_path: Path) -> None:
     assert done("word done 1 0 1.0 2.0 1 0 0\n", tmp_path).status == 0
 

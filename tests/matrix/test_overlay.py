@@ -14,7 +14,7 @@ from text_cases import TextCase, text_cases
 from linesmith.analyzer.model import CompiledRecord, CompiledSize, CompiledUser, ConfigurationCheck, Residual
 from linesmith.patches.build.options import Flags
 from linesmith.patches.build.overlay import Overlay, lay_out
-from linesmith.patches.matrix.evidence import paragraphs, summary, unchecked
+from linesmith.patches.matrix.evidence import paragraphs, summary
 
 
 def preprocessed(overlay: Overlay, unit: str, *options: str) -> str:
@@ -176,9 +176,3 @@ def test_no_line_is_longer_than_a_message_allows() -> None:
     long = CompiledRecord("x" * 40, CompiledSize(10000, 8, 157, 3, 8), CompiledSize(10064, 8, 158, 3, 8), holder=True)
     checks = (ConfigurationCheck(".config with lockdep", records=(MOVED.records[0], long)),)
     assert max(map(len, paragraphs(checks, "struct s").splitlines())) <= 75
-
-
-def test_without_checks_there_is_nothing_to_say() -> None:
-    assert paragraphs((), "struct s") == ""
-    assert unchecked((MOVED, ABSENT)) == "other configurations and architectures"
-    assert unchecked((MOVED, GROWN)) == "configurations and architectures other than those"

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "access/program_image.h"
+#include "program/program_image.h"
 
 namespace linesmith {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Known answers of BLAKE2b with digests of 8 bytes, as Python's hashlib gives them.
-#include "blake2b.h"
+#include "base/blake2b.h"
 
 #include <gtest/gtest.h>
 

@@ -2,9 +2,9 @@
 // BTF that breaks a rule: every break ends in one Error that names it.
 #include <gtest/gtest.h>
 
-#include "btf.h"
+#include "base/error.h"
+#include "btf/btf.h"
 #include "btf_builder.h"
-#include "error.h"
 
 namespace linesmith {
 namespace {

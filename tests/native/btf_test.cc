@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What BTF says about members, one oddity per test; blobs are written by hand.
-#include "btf.h"
+#include "btf/btf.h"
 
 #include <gtest/gtest.h>
 
 #include "btf_builder.h"
-#include "btf_records.h"
 
 namespace linesmith {
 namespace {

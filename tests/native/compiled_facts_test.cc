@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "access/function_facts.h"
-#include "debug_loader.h"
+#include "dwarf/debug_loader.h"
+#include "program/function_facts.h"
 
 namespace linesmith {
 namespace {

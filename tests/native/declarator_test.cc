@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The two columns of a member, one C declaration per test.
-#include "declarator.h"
+#include "records/declarator.h"
 
 #include <gtest/gtest.h>
 

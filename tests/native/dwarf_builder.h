@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "access/function_facts.h"
-#include "debug_loader.h"
+#include "dwarf/debug_loader.h"
+#include "program/function_facts.h"
 
 namespace linesmith {
 

@@ -6,10 +6,10 @@
 #include <fstream>
 #include <iterator>
 
-#include "debug_loader.h"
-#include "dwarf_reader.h"
-#include "error.h"
-#include "record_builder.h"
+#include "base/error.h"
+#include "dwarf/debug_loader.h"
+#include "layouts/dwarf_reader.h"
+#include "layouts/record_builder.h"
 
 namespace linesmith {
 namespace {

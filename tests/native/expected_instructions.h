@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "access/machine_code.h"
+#include "code/machine_code.h"
 
 namespace linesmith {
 

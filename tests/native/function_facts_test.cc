@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Functions, inlined code and variables out of DWARF that no compiler writes in this form, or in one oddity
 // only.
-#include "access/function_facts.h"
+#include "program/function_facts.h"
 
 #include <gtest/gtest.h>
 
-#include "access/unit_summary.h"
 #include "dwarf_builder.h"
+#include "program/unit_summary.h"
 
 namespace linesmith {
 namespace {

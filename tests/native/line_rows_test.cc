@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Line number programs, written by hand: what each operation does, and what damage costs.
-#include "access/line_rows.h"
+#include "program/line_rows.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Which places the expressions that compilers write, and those that none does, are read as.
-#include "access/location_expression.h"
+#include "program/location_expression.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Lists of places and of ranges in every form that DWARF 4 and 5 have, and damaged ones.
-#include "access/location_list.h"
+#include "program/location_list.h"
 
 #include <gtest/gtest.h>
 

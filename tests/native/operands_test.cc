@@ -3,8 +3,8 @@
 #include <elf.h>
 #include <gtest/gtest.h>
 
-#include "function_filter.h"
-#include "operand_decoder.h"
+#include "code/function_filter.h"
+#include "code/operand_decoder.h"
 
 namespace linesmith {
 namespace {

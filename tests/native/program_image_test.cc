@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Where the image puts code, data and symbols, and what it knows of code that Linux replaces.
-#include "access/program_image.h"
+#include "program/program_image.h"
 
 #include <elf.h>
 
@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "assembled.h"
-#include "error.h"
+#include "base/error.h"
 
 namespace linesmith {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Types as the inference sees them: told apart, and followed.
-#include "access/type_graph.h"
+#include "types/type_graph.h"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 // What lies at a place of a type, through records, unions and arrays.
 #include <gtest/gtest.h>
 
-#include "access/type_graph.h"
 #include "type_builder.h"
+#include "types/type_graph.h"
 
 namespace linesmith {
 namespace {

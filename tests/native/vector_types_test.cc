@@ -2,7 +2,7 @@
 // Vectors that no compiler describes; what gcc and clang make of real ones is tested from Python.
 #include <gtest/gtest.h>
 
-#include "dwarf_reader.h"
+#include "layouts/dwarf_reader.h"
 #include "type_builder.h"
 
 namespace linesmith {

@@ -24,6 +24,7 @@ from linesmith.analyzer.model import (
     FactKind,
     Finding,
     Interval,
+    Judgement,
     Profile,
     Recording,
     Refusal,
@@ -33,7 +34,7 @@ from linesmith.analyzer.model import (
     SourceFact,
     SourceScan,
 )
-from linesmith.analyzer.sharing.accounts import recorded_from
+from linesmith.analyzer.sharing.findings import recorded_from
 from linesmith.patches.message.message import with_evidence
 from linesmith.patches.message.paragraphs import further_checks, is_worse, saving
 
@@ -44,34 +45,29 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 # What is expected
 
 
+SAVES = "This saves 44% of the {} (80% interval 30% to 48%): 88 of 200, estimated by replaying {}."
+RUNS = "30 runs reconstructed from the profile"
+QUOTED = replace(LINE, simulated="4 CPUs", quoted=True)
+
+
 @pytest.mark.parametrize(
-    ("line", "runs", "exact", "basis", "of"),
+    ("judged", "line", "exact", "said"),
     [
-        (LINE, 30, True, "30 runs reconstructed from the profile", "contended loads of the profile"),
-        (LINE, 1, False, "the recorded accesses with the layouts of the ELF file", "misses of the profile"),
+        (replayed(12, runs=30), LINE, True, SAVES.format("contended loads of the profile", RUNS)),
         (
-            replace(LINE, simulated="4 CPUs", quoted=True),
-            30,
-            True,
-            "30 runs reconstructed from the profile",
-            "contended accesses of the lines quoted",
+            *(replayed(12, runs=1), LINE, False),
+            SAVES.format("misses of the profile", "the recorded accesses with the layouts of the ELF file"),
+        ),
+        (replayed(12, runs=30), QUOTED, True, SAVES.format("contended accesses of the lines of the report", RUNS)),
+        (
+            *(replace(replayed(150), interval=Interval(0.4, 0.6)), LINE, True),
+            "This adds 25% of the contended loads of the profile (80% interval 20% to 30%): 50 of 200, ",
         ),
     ],
 )
-def test_the_figures_are_of_the_whole_profile(line: Finding, runs: int, exact: bool, basis: str, of: str) -> None:
-    assert saving(replace(replayed(12, runs=runs), whole=200), line, exact=exact) == (
-        f"This saves 44% of the {of} (80% interval 30% to 48%): 88 of 200, estimated by replaying {basis}."
-    )
-
-
-def test_a_change_that_costs_misses_says_so() -> None:
-    worse = replace(replayed(150), whole=200, interval=Interval(0.4, 0.6))
-    figures = "This adds 25% of the contended loads of the profile (80% interval 20% to 30%): 50 of 200, "
-    assert saving(worse, LINE, exact=True).startswith(figures)
-
-
-def test_a_candidate_that_nobody_judged_expects_nothing() -> None:
-    assert saving(NOT_JUDGED, LINE, exact=True) == ""
+def test_the_figures_are_of_the_whole_profile(judged: Judgement, line: Finding, exact: bool, said: str) -> None:
+    assert saving(replace(judged, whole=200), line, exact=exact).startswith(said)
+    assert saving(NOT_JUDGED, line, exact=exact) == ""
 
 
 # What was profiled
@@ -87,7 +83,7 @@ ROWS = (CacheLine(0, None, (Access(0, "f", cpus=7), Access(8, "g", cpus=3))),)
         (
             {"lines": ROWS},
             True,
-            ("a perf c2c report of another build than the ELF file, with samples of 7 CPUs (workload not named)", ""),
+            ("a perf c2c report from another build, with samples of 7 CPUs (workload not named)", ""),
         ),
         (
             {"recording": RECORDED},

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from patch_cases import stamps, write_files
+from patch_cases import git, stamps, write_files
 
 from linesmith.analyzer.base.errors import TreeError
 from linesmith.analyzer.model import FileChange, PatchSeries, SeriesStep
@@ -22,7 +22,6 @@ HEADER = "struct cache {\n\tlong root;\n\tlong lock;\n\tlong uses;\n};\n"
 MOVED = "struct cache {\n\tlong root;\n\tlong uses;\n\tlong lock;\n};\n"
 ALIGNED = "struct cache {\n\tlong root;\n\tlong uses;\n\tlong lock __aligned(64);\n};\n"
 FILE = "include/linux/cache.h"
-WHO = ("-c", "user.name=Ann Other", "-c", "user.email=ann@example.org", "-c", "commit.gpgsign=false")
 
 
 def change(before: str, after: str, file: str = FILE) -> FileChange:
@@ -32,11 +31,6 @@ def change(before: str, after: str, file: str = FILE) -> FileChange:
 MOVE = SeriesStep("cache: move lock\n\nIt meets root.\n", (change(HEADER, MOVED),))
 ALIGN = SeriesStep("cache: align lock\n\nIt meets uses.\n", (change(MOVED, ALIGNED),))
 BOTH = PatchSeries((MOVE, ALIGN))
-
-
-def git(tree: Path, *arguments: str) -> str:
-    done = subprocess.run(["git", *WHO, *arguments], cwd=tree, capture_output=True, text=True, check=True, timeout=300)
-    return done.stdout
 
 
 def repository(tree: Path, header: str = HEADER) -> Path:
@@ -111,15 +105,6 @@ def test_a_line_of_a_message_cannot_end_it(tmp_path: Path) -> None:
     (name,) = kept(patch_files(PatchSeries((step,)), tree), tmp_path / "out")
     git(tree, "am", "-q", name)
     assert git(tree, "log", "-1", "--format=%b").rstrip() == "It said:\n ---\n From here\n diff -u"
-
-
-def test_bytes_that_are_no_text_survive(tmp_path: Path) -> None:
-    tree = repository(tmp_path)
-    odd = HEADER.encode().replace(b"root;", b"root; /* \xff */\r")
-    (tree / FILE).write_bytes(odd)
-    after = odd.replace(b"\tlong lock;\n", b"") + b"\tlong lock;\n"
-    (only,) = patch_files(PatchSeries((SeriesStep("a: b\n", (FileChange(FILE, odd, after),)),)), tree)
-    assert b"\n \tlong root; /* \xff */\r\n" in only.content
 
 
 def test_a_file_that_changed_meanwhile_gets_no_patch(tmp_path: Path) -> None:

@@ -8,11 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 from perf_data import records
-from perf_data.hardware import Hardware, Served
+from perf_data.hardware import CONTENDED, CONTENDED_STORES, FROM_MEMORY, QUIET, Hardware, Served
 from perf_data.recording import Computer, Recording
 from perf_data.records import Event, Field, Mode, Moment
 from perf_data.scenario import Drawn, Place, Task, Touch, draw
-from perf_data.uses import CONTENDED, CONTENDED_STORES, FROM_MEMORY, QUIET
 
 TEXT, TEXT_BYTES = 0xFFFF_FFFF_9E00_0000, 0xE0_0000
 FIRST, SECOND, OWN = 0xFFFF_9A83_4000_1000, 0xFFFF_9A83_4000_2040, 0xFFFF_9A83_5000_0000
@@ -32,18 +31,17 @@ def recording(hardware: Hardware, samples: int = 2000, seed: int = 7) -> tuple[R
 def touches(cpus: int) -> tuple[Touch, ...]:
     """Loads and stores of two members of one line, an atomic of another line, and what only one CPU touches."""
     return (
-        _touch("flags", 0x1000, (FIRST + 8,), 30, CONTENDED, cpus),
-        _touch("count", 0x1100, (FIRST + 32,), 20, CONTENDED_STORES, cpus),
-        _touch("lock", 0x1200, (SECOND,), 15, CONTENDED, cpus, atomic=True),
-        _touch("lock", 0x1200, (SECOND,), 15, CONTENDED_STORES, cpus, atomic=True),
-        _touch("", 0x2000, tuple(OWN + cpu * 4096 for cpu in range(cpus)), 10, QUIET, cpus),
-        _touch("", 0x2100, tuple(OWN + cpu * 4096 for cpu in range(cpus)), 5, FROM_MEMORY, cpus),
-        _touch("", 0x2200, (0,), 5, _ORDINARY, cpus),
+        _touch(0x1000, (FIRST + 8,), 30, CONTENDED, cpus),
+        _touch(0x1100, (FIRST + 32,), 20, CONTENDED_STORES, cpus),
+        _touch(0x1200, (SECOND,), 15, CONTENDED, cpus, atomic=True),
+        _touch(0x1200, (SECOND,), 15, CONTENDED_STORES, cpus, atomic=True),
+        _touch(0x2000, tuple(OWN + cpu * 4096 for cpu in range(cpus)), 10, QUIET, cpus),
+        _touch(0x2100, tuple(OWN + cpu * 4096 for cpu in range(cpus)), 5, FROM_MEMORY, cpus),
+        _touch(0x2200, (0,), 5, _ORDINARY, cpus),
     )
 
 
 def _touch(
-    member: str,
     into: int,
     addresses: tuple[int, ...],
     share: float,
@@ -53,7 +51,7 @@ def _touch(
 ) -> Touch:
     code, places = (TEXT + into, TEXT + into + 9), tuple(Place(one, one % (1 << 34)) for one in addresses)
     every, own = tuple(range(cpus)), len(places) > 1
-    return Touch("made_up", member, "", code, places, share, served, every, _TASKS, atomic, owner=own)
+    return Touch("", code, places, share, served, every, _TASKS, atomic, owner=own)
 
 
 _CYCLES = Event("cycles:P", type=0, config=0, precise=2, without=Field.ADDR | Field.DATA_SRC | Field.PHYS_ADDR)

@@ -29,6 +29,15 @@ class Served(StrEnum):
     STORE_MISS = "store that missed L1"
 
 
+# How loads and stores of contended members are served; of memory that one CPU has for itself; of memory seldom used.
+CONTENDED: Mapping[Served, float] = {
+    Served.MODIFIED_HERE: 25, Served.MODIFIED_AWAY: 35, Served.L3: 15, Served.L1: 15, Served.CLEAN_AWAY: 10,
+}  # fmt: skip
+CONTENDED_STORES: Mapping[Served, float] = {Served.STORE_HIT: 55, Served.STORE_MISS: 45}
+QUIET: Mapping[Served, float] = {Served.L1: 90, Served.L2: 8, Served.L3: 2}
+FROM_MEMORY: Mapping[Served, float] = {Served.L1: 50, Served.RAM: 35, Served.RAM_AWAY: 15}
+
+
 # The words of ``union perf_mem_data_src`` by the field's first bit: bits, or numbers (level number and hops).
 _FIELDS: Mapping[int, Mapping[str, int]] = {
     0: {"load": 2, "store": 4},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Samples as columns, and as the bytes of a perf.data stream; made for millions of them."""
+"""Samples as columns, and as the bytes of a perf.data stream."""
 
 from __future__ import annotations
 

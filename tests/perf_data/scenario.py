@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from perf_data.hardware import Hardware, Served
-from perf_data.recording import Computer
 from perf_data.records import Mode
 from perf_data.samples import SAMPLE, Samples
 
@@ -21,14 +20,13 @@ _SERVED = tuple(Served)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A byte of memory as it ran: virtual and physical address, and how far into its object."""
+    """A byte of memory as it ran."""
 
     address: int
     physical: int
-    into: int = 0
 
     def plus(self, offset: int) -> Place:
-        return Place(self.address + offset, self.physical + offset, self.into + offset)
+        return Place(self.address + offset, self.physical + offset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +42,9 @@ class Touch:
 
     ``share`` is relative to the other touches. Of ``places``, one for each object, the first are the hottest if
     ``skewed``. ``served`` are relative too. ``owner`` says that a place is touched by one thread on one CPU alone: by
-    those of its number. ``member`` is what the truth calls it, ``""`` where it is nothing in particular.
+    those of its number.
     """
 
-    type: str
-    member: str
     function: str
     instructions: tuple[int, ...]
     places: tuple[Place, ...]
@@ -60,7 +56,6 @@ class Touch:
     skewed: bool = True
     owner: bool = False
     mode: Mode = Mode.KERNEL
-    chains: tuple[int, ...] = (0,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,48 +68,9 @@ class Drawn:
     served: NDArray[np.uint8]
 
 
-@dataclass(frozen=True, slots=True)
-class TruthRow:
-    """The samples of one touch at one place: what any reader has to come to.
-
-    ``offset`` is how far into its object the place lies; ``cycles`` adds up the latencies.
-    """
-
-    type: str
-    member: str
-    function: str
-    offset: int
-    address: int
-    instructions: tuple[int, ...]
-    atomic: bool
-    samples: int
-    served: Mapping[str, int]
-    cpus: tuple[int, ...]
-    nodes: tuple[int, ...]
-    cycles: int
-
-    def as_json(self) -> dict[str, object]:
-        words = {"address": hex(self.address), "instructions": [hex(one) for one in self.instructions]}
-        return asdict(self) | words
-
-
-def draw(
-    touches: Sequence[Touch], count: int, hardware: Hardware, seed: int = 1, seconds: float = 10.0, chunk: int = 500_000
-) -> Drawn:
+def draw(touches: Sequence[Touch], count: int, hardware: Hardware, seed: int = 1, seconds: float = 10.0) -> Drawn:
     """Samples of all touches, by time; the same seed gives the same samples."""
     random = np.random.default_rng(seed)
-    parts = [_part(touches, min(chunk, count - begin), hardware, random) for begin in range(0, count, chunk)]
-    together = Drawn(*(np.concatenate(columns) for columns in zip(*map(_columns, parts), strict=True)))
-    begin, span = 1_000_000_000, int(seconds * 1e9)
-    together.samples["time"] = begin + np.sort(random.integers(0, span, count)).astype(np.uint64)
-    return together
-
-
-def _columns(drawn: Drawn) -> tuple[NDArray[np.generic], ...]:
-    return (drawn.samples, drawn.touch, drawn.place, drawn.served)
-
-
-def _part(touches: Sequence[Touch], count: int, hardware: Hardware, random: np.random.Generator) -> Drawn:
     shares = np.array([one.share for one in touches])
     found = Drawn(
         np.zeros(count, dtype=SAMPLE),
@@ -126,6 +82,8 @@ def _part(touches: Sequence[Touch], count: int, hardware: Hardware, random: np.r
     bounds = np.searchsorted(found.touch[order], np.arange(len(touches) + 1))
     for number, touch in enumerate(touches):
         _fill(found, order[bounds[number] : bounds[number + 1]], touch, hardware, random)
+    begin, span = 1_000_000_000, int(seconds * 1e9)
+    found.samples["time"] = begin + np.sort(random.integers(0, span, count)).astype(np.uint64)
     return found
 
 
@@ -145,7 +103,6 @@ def _fill(found: Drawn, rows: NDArray[np.intp], touch: Touch, hardware: Hardware
         "tid": _chosen([one.tid for one in touch.tasks], task),
         "mode": touch.mode,
         "period": 1009,
-        "chain": _chosen(touch.chains, random.integers(0, len(touch.chains), count)),
         **_told(served, touch.atomic, hardware, random),
     }
     for name, values in columns.items():
@@ -185,26 +142,3 @@ def _shares(values: Iterable[float]) -> NDArray[np.float64]:
 
 def _chosen(values: Sequence[int], index: NDArray[np.int64]) -> NDArray[np.uint64]:
     return np.array(values, dtype=np.uint64)[index]
-
-
-def truth(drawn: Drawn, touches: Sequence[Touch], computer: Computer) -> list[TruthRow]:
-    """For each touch and place: how many samples of which kind; what any reader has to come to."""
-    key = drawn.touch.astype(np.int64) << 32 | drawn.place
-    order = np.argsort(key, kind="stable")
-    values, begins = np.unique(key[order], return_index=True)
-    found = []
-    for value, rows in zip(values, np.split(order, begins[1:]), strict=True):
-        touch = touches[int(value) >> 32]
-        place = touch.places[int(value) & 0xFFFFFFFF]
-        found.append(_row(touch, place, drawn, rows, computer))
-    return found
-
-
-def _row(touch: Touch, place: Place, drawn: Drawn, rows: NDArray[np.intp], computer: Computer) -> TruthRow:
-    counts = np.bincount(drawn.served[rows], minlength=len(_SERVED))
-    served = {one.name: int(number) for one, number in zip(_SERVED, counts, strict=True) if number}
-    cpus = tuple(np.unique(drawn.samples["cpu"][rows]).tolist())
-    nodes = tuple(sorted({computer.node_of(cpu) for cpu in cpus}))
-    cycles = int(drawn.samples["weight"][rows].sum())
-    named = touch.type, touch.member, touch.function, place.into, place.address, touch.instructions, touch.atomic
-    return TruthRow(*named, len(rows), served, cpus, nodes, cycles)

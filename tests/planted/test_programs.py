@@ -11,10 +11,10 @@ from collections.abc import Callable
 from functools import cache
 from itertools import product
 from pathlib import Path
+from statistics import mean
 
 import pytest
 from linesmith_command import linesmith
-from search.tables import Table, read_table
 
 from linesmith.tuner.run.plan_file import read_plan
 
@@ -64,13 +64,6 @@ def test_a_program_prints_its_rate(built: Path, name: str) -> None:
         assert re.fullmatch(r"operations_per_second [1-9]\d*\n", done.stdout)
 
 
-def test_words_that_make_no_sense_are_refused(built: Path) -> None:
-    for words in ((), ("0",), ("65",), ("2", "0"), ("2", "many"), ("2", "3", "4")):
-        done = subprocess.run([built / "pair.run", *words], capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stdout) == (1, "")
-        assert done.stderr.endswith("WORKERS [ROUNDS], at most 64 and 1000000\n")
-
-
 @pytest.mark.parametrize(
     "name", [one if one in ("pair", "server") else pytest.param(one, marks=pytest.mark.study) for one in PROGRAMS]
 )
@@ -111,17 +104,15 @@ def test_a_patch_of_a_suggestion_builds(files_of: Callable[[str], tuple[Path, Pa
     assert re.search(r"settings; +/\* +8 .*cacheline 1 boundary.*accepted;", layout, re.DOTALL)
 
 
-@pytest.fixture(params=PLANTED)
-def table(request: pytest.FixtureRequest) -> Table:
-    return read_table(SOURCES.parent / "tables" / f"{request.param}.json")
-
-
-def test_every_point_of_a_table_was_measured_several_times_or_is_no_layout(table: Table) -> None:
-    points = set(product(*(range(len(one.choices)) for one in table.space.dimensions))) - {table.space.start}
-    assert set(table.values) | set(table.failures) == points
-    assert not set(table.values) & set(table.failures)
-    assert min(map(len, table.values.values())) >= 4
-    assert table.best_gain > 0.1  # what was planted can be mended
+@pytest.mark.parametrize("name", PLANTED)
+def test_every_point_of_a_table_was_measured_several_times_or_is_no_layout(name: str) -> None:
+    table = json.loads((SOURCES.parent / "tables" / f"{name}.json").read_text())
+    points = {",".join(map(str, one)) for one in product(*(range(len(one["choices"])) for one in table["dimensions"]))}
+    start = ",".join("0" * len(table["dimensions"]))
+    values = {point: measured for point, measured in table["values"].items() if point != start}
+    assert values.keys() ^ table["failures"].keys() == points - {start}
+    assert min(map(len, values.values())) >= 4
+    assert min(map(mean, values.values())) < 0.9, "what was planted can be mended"
 
 
 @pytest.mark.parametrize("plan", sorted((SOURCES.parent / "plans").glob("*.toml")), ids=lambda path: path.stem)

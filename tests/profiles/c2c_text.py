@@ -114,8 +114,6 @@ _OLD_COUNTS = _columns("""
 """)
 
 
-__all__ = ["Generation", "LineSpec", "Options", "ReportSpec", "RowSpec", "pareto", "render", "table"]
-
 RULES = {4: 61, 5: 70, 6: 79}
 SYMBOL_WIDTH = 30
 _CL = "------- CL --------"

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from linesmith.analyzer.base.errors import LinesmithError
 from linesmith.analyzer.model import CacheLine, Profile
-from linesmith.plugins.api import ProfileSource
-from linesmith.plugins.text import printable
+from linesmith.plugins.api import ProfileSource, printable
 
 _HEAD_BYTES = 64 << 10
 _NAME = "example.profile"

@@ -19,7 +19,7 @@ from profiles.c2c_text import Generation, LineSpec, Options, ReportSpec, RowSpec
 from profiles.conformance import Example
 
 from linesmith.analyzer.model import Access, CacheLine, CpuCounts, Profile
-from linesmith.plugins.profiles.recorded import encode
+from linesmith.plugins.profiles.formats import encode
 
 _LOAD = "          800842 |OP LOAD|LVL L3 hit|SNP HitM|TLB L1 or L2 hit|LCK No|BLK  N/A"
 _STORE = "         5080144 |OP STORE|LVL L1 hit|SNP N/A|TLB N/A|LCK No|BLK  N/A    "

@@ -18,6 +18,10 @@ PEERS = (
     "#   Num      Rmt      Lcl   L1 Hit  L1 Miss      N/A    Offset  Node  PA cnt        Code address"
     "  rmt peer  lcl peer      load  records       cnt  Symbol  Object  Source:Line  Node\n"
 )
+LOADS = (
+    "#   Num  {:>7}  {:>7}   L1 Hit  L1 Miss    Offset  Node  PA cnt        Code address"
+    "  rmt hitm  lcl hitm      load  records       cnt  Symbol  Object  Source:Line  Node\n"
+)
 CANNOT_BE_TOLD = "column cannot be told"
 
 
@@ -156,6 +160,10 @@ def test_what_is_read_otherwise(text: str, expected: dict[str, Any]) -> None:
             "first hitm_local": 160, "first stores_l1_hit": 50, "first records": 456, "second cycles_load": 124,
             "second cpus": None, "second function": "give_ticket"}, "",
             id="columns that an author chose are read by their heading"),
+        pytest.param(f"{LOADS.format('LclHit', 'LclHitm')}{RULE}\n      0     90     10    7    3  0x406040\n{RULE}\n"
+            "   40.00%   70.00%  100.00%  0.00%  0x8  0  1  0x401234  0  90  80  70  4  [.] sell  shop  shop.c:3  0\n",
+            {"first hitm_local": 7, "line hitm_local": 10, "line hitm_remote": None, "line stores_l1_hit": 7}, "",
+            id="loads that hit are no remote HITM"),
     ],
 )  # fmt: skip
 def test_columns_and_counts(text: str, expected: dict[str, Any], remark: str) -> None:
@@ -164,6 +172,13 @@ def test_columns_and_counts(text: str, expected: dict[str, Any], remark: str) ->
     assert {name: found[name] for name in expected} == expected
     assert remark in found["remarks"]
     assert (CANNOT_BE_TOLD in found["remarks"]) == (remark == CANNOT_BE_TOLD)
+
+
+def test_a_report_that_counts_loads_and_no_contention_is_refused() -> None:
+    text = f"{LOADS.format('Hit', 'Miss')}{RULE}\n      0     90     10    7    3  0x406040\n{RULE}\n"
+    row = "   40.00%   70.00%  100.00%  0.00%  0x8  0  1  0x401234  0  90  80  70  4  [.] sell  shop  shop.c:3  0\n"
+    with pytest.raises(ProfileError, match="no HITM or peer snoop; give the text"):
+        read(text + row)
 
 
 def test_row_that_cannot_be_read_is_named_with_its_line() -> None:

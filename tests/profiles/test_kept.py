@@ -5,24 +5,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import is_dataclass, replace
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from c_source import compiled
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 from linesmith_command import linesmith
-from perf_data import program_scenario
+from perf_data import records
+from perf_data.hand_made import recording
 from perf_data.hardware import INTEL
-from perf_data.image import Program
 from perf_data.recording import write
-from perf_data.write import program_recording
-from profiles.example_files import PROFILES
+from profiles.c2c_text import LineSpec, ReportSpec, RowSpec, render
+from profiles.example_files import PROFILES, perf_script
+from profiles.posted import read
 
 from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import Access, CacheLine, Conflict, CpuCounts, ObjectArea, ObjectKind, Profile, Recording
-from linesmith.plugins.profiles import recorded
-from linesmith.plugins.profiles.recorded import encode, encode_for
+from linesmith.plugins.profiles import formats
+from linesmith.plugins.profiles.formats import encode, encode_for
 from linesmith.plugins.registry import read_profiles
 
 CONFLICT = Conflict(0x10, 8, "unlink_file_vma", 0x18, 4, "down_write", true_sharing=False, local=7, remote=2)
@@ -85,25 +89,9 @@ def _field_names(kind: Any) -> Iterator[str]:
                 yield from _field_names(one)
 
 
-@pytest.mark.parametrize(
-    ("data", "told"),
-    [
-        (compact(PROFILE)[:7] + b"\x09", "in version 9, but this linesmith reads version 1 (JSON) and 4 (compact)"),
-        (compact(PROFILE)[:7], "in version 0, but"),
-        (compact(PROFILE)[:60], "it is truncated"),
-        (compact(PROFILE) + b"x", "has data after its end"),
-        (compact(PROFILE)[:-1] + b"x", "incorrect data check"),
-    ],
-    ids=("version", "no version", "cut", "longer", "checksum"),
-)
-def test_a_damaged_file_is_refused(data: bytes, told: str, tmp_path: Path) -> None:
-    (tmp_path / "storm").write_bytes(data)
-    assert told in refused(tmp_path / "storm")
-
-
 def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "storm").write_bytes(compact(PROFILE))
-    monkeypatch.setattr(recorded, "_MOST_BYTES", 100)
+    monkeypatch.setattr(formats, "_MOST_BYTES", 100)
     assert "larger than any recorder makes it" in refused(tmp_path / "storm")
     with pytest.raises(ProfileError, match="x cannot store a profile of more than"):
         encode_for(PROFILE, Path("x"))
@@ -123,6 +111,11 @@ NEGATIVE, HUGE = (
 @pytest.mark.parametrize(
     ("data", "told"),
     [
+        (compact(PROFILE)[:7] + b"\x09", "in version 9, but this linesmith reads version 1 .JSON. and 4 .compact."),
+        (compact(PROFILE)[:7], "in version 0, but"),
+        (compact(PROFILE)[:60], "it is truncated"),
+        (compact(PROFILE) + b"x", "has data after its end"),
+        (compact(PROFILE)[:-1] + b"x", "incorrect data check"),
         (encode(PROFILE)[:-40], r"is a damaged profile of linesmith .*; record it again"),
         (HEAD + b"[" * 100_000, "is a damaged profile of linesmith"),
         (b'{"linesmith-profile":9,"shape":"unheard of"}', "in version 9, but this linesmith reads version 1 "),
@@ -132,9 +125,9 @@ NEGATIVE, HUGE = (
     ],
     ids=lambda one: one if isinstance(one, str) else "",
 )
-def test_a_damaged_document_is_refused(data: bytes, told: str, tmp_path: Path) -> None:
-    (tmp_path / "storm.json").write_bytes(data)
-    assert re.search(told, refused(tmp_path / "storm.json"))
+def test_a_damaged_file_is_refused(data: bytes, told: str, tmp_path: Path) -> None:
+    (tmp_path / "storm").write_bytes(data)
+    assert re.search(told, refused(tmp_path / "storm"))
 
 
 def test_a_command_that_names_perf_c2c_does_not_make_it_a_perf_report(tmp_path: Path) -> None:
@@ -149,28 +142,110 @@ def test_numbers_beyond_64_bits_are_refused() -> None:
         encode_for(replace(PROFILE, lines=(replace(LINE, rank=1 << 70),)), Path("x"))
 
 
+# Whatever the text, the reader ends with profiles or one ``ProfileError``, in time; no name steers a terminal
+
+
+# Words that mean something to the grammar, so that random sequences get deep into it.
+WORDS = (
+    "1.00%", "100.00%", "0.00%", "100.0%", "n/a}", "0{", "0{0-1}", "N/A", "0-3", "0", "12",
+    "99999999999999999999", "0x8", "0x40", "0x100", "0xffffffff81200010", "[k]", "[.]", "[unknown]",
+    "[kernel.kallsyms]", "down_write", "down_write+12", "a.c:1", "??:0", "7:web", "server", "-" * 61, "=" * 49,
+    "#", "....", "|", "---down_write", "|--50.00%--up", "Num", "RmtHitm", "LclHitm", "L1", "Hit", "Miss",
+    "Offset", "Node", "PA", "cnt", "Code", "address", "load", "records", "lcl", "Symbol", "Object", "Source:Line",
+    "Index", "Address", "Cacheline", "Snoop", "Total", "Pareto", "Load", "Operations", ":", ">", "=3D", "<pre>", "&gt;",
+    "Before:", "Double-CL", "٣", "²", "\x00", "\x1b[1m", "\u00a0", "\ud800",
+)  # fmt: skip
+SPACES = (" ", "  ", "\n", "\n\n", "\r\n", "\t", "=\n", "\n> ", "\n   3\t")
+TEXTS = st.lists(st.tuples(st.sampled_from(WORDS), st.sampled_from(SPACES)), max_size=120).map(
+    lambda pairs: "".join(word + space for word, space in pairs)
+)
+FEW = settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+# By which a text is known for a report, whatever else is in it.
+TITLE = "Shared Data Cache Line Table\n"
+
+
+def assert_read_or_refused(given: str | bytes) -> None:
+    profiles: tuple[Profile, ...] = ()
+    with suppress(ProfileError):
+        profiles = read(given)
+    for profile in profiles:
+        assert profile.lines
+        for line in profile.lines:
+            assert line.bytes in (64, 128, 256)
+            assert all(access.offset is None or 0 <= access.offset < line.bytes for access in line.accesses)
+            assert all((access.hitm_local or 0) >= 0 for access in line.accesses)
+
+
+@FEW
+@given(TEXTS | st.text(max_size=400))
+@example("Pareto\nN/A Offset Node Source:Line\n75.57% 0x401018 0 4\n")  # a source, and no symbol in front of it
+@example("0 0xffff888100000040 0 9 N/A 50.00% 3 3 0\n")  # a word where perf up to 5.10 has the records
+@example("Pareto\nlcl records cnt Symbol\n25.00% 50.38% 0.00%\n")  # more shares than the heading has
+def test_words_of_the_format_in_any_order(text: str) -> None:
+    assert_read_or_refused(TITLE + text)
+
+
+@pytest.mark.parametrize("times", [1000, pytest.param(20_000, marks=pytest.mark.study)])
+@pytest.mark.parametrize("word", [*WORDS, "1.00% 0x8 ", "0 12 ", "0{ 1 ", "|--a ", "1.00% 7:a b ", "(" * 50, "<", "&"])
+def test_a_word_many_times_over(word: str, times: int) -> None:
+    """Ends at all: a grammar with backtracking would not."""
+    assert_read_or_refused(TITLE + (word + " ") * times + "\n" + word * times)
+
+
+EVIL = "take\x1b[31m_\u202etick\x07et\x9b2J"
+# What a terminal acts upon, and what turns the direction of writing.
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_LINE = CacheLine(0, 0x1000, (Access(8, EVIL + "\n", hitm_local=3, kernel=False),), hitm_local=3)
+_ROW = RowSpec(8, (1, 2, 3, 4, 5), 0x401000, EVIL, f"[v{EVIL}]", "a.c:1", ".")
+
+
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A program with the samples of it beside it."""
-    program = program_scenario.compiled(tmp_path_factory.mktemp("server"))
-    write(program.with_name("perf.data"), program_recording(Program(program), INTEL, 3000)[0])
-    return program
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    source = "struct pair { long first, second; };\nlong take(struct pair *p) { return p->second; }\n"
+    return compiled(tmp_path_factory.mktemp("program"), source)
 
 
-def test_a_sampled_profile_that_was_saved_says_the_same(server: Path, tmp_path: Path) -> None:
-    data, saved = server.with_name("perf.data"), tmp_path / "kept"
-    saved.write_bytes(b"an older one")
-    first = linesmith("hot", server, data, "--save", saved, "--full")
-    again = linesmith("hot", server, saved, "--full")
-    assert (first.returncode, first.stderr, again.returncode) == (0, f"profile: {saved}\n", 0)
-    renamed = again.stdout.replace(str(saved), str(data)).replace("kept on ", "perf.data on ")
-    assert renamed.split() == first.stdout.split()
-    (before,), (after,) = read_profiles(data), read_profiles(saved)
-    assert (after.lines, after.sampling, after.events) == (before.lines, before.sampling, before.events)
+def written(folder: Path, kind: str) -> Path:
+    """A profile of that kind with names that nobody should print as they are."""
+    path = folder / kind
+    match kind:
+        case "report.txt":
+            path.write_text(f"Title {EVIL}:\n" + render(ReportSpec((LineSpec(0x1000, (_ROW,)),))))
+        case "script.txt":
+            perf_script(path)
+            path.write_text(path.read_text().replace("f+0x1", f"{EVIL}+0x1").replace("worker", "wor\u202e\x1b[2Jker"))
+        case "profile.json":
+            path.write_bytes(encode(Profile("", f"title {EVIL}", "hitm", (_LINE,))))
+        case "perf.data":
+            what, evil = recording(INTEL, 300)[0], f"/opt/{EVIL}"
+            named = records.comm(100, 100, EVIL) + records.Mapping(100, 4096, 4096, 0, evil).record()
+            hostile = replace(
+                what,
+                events=tuple(replace(one, name=f"take{one.name}{EVIL}") for one in what.events),
+                head=what.head + named,
+                computer=replace(what.computer, hostname=EVIL, release=EVIL),
+                builds=what.builds + records.build_id(records.Mode.USER, evil, bytes(20)),
+                command=("perf", EVIL),
+            )
+            write(path, hostile)
+    return path
 
 
-def test_an_input_is_not_replaced(server: Path) -> None:
-    before = server.with_name("perf.data").read_bytes()
-    done = linesmith("hot", server, "perf.data", "--save", "perf.data", cwd=server.parent)
-    assert (done.returncode, "is an input of this command and is not replaced" in done.stderr) == (2, True)
-    assert server.with_name("perf.data").read_bytes() == before
+@pytest.mark.parametrize("kind", ["report.txt", "script.txt", "profile.json", "perf.data"])
+@pytest.mark.parametrize("style", ["text", "json"])
+def test_nothing_steers_the_terminal(kind: str, style: str, program: Path, tmp_path: Path) -> None:
+    words = ("hot", program, written(tmp_path, kind), "--full", "--format", style, "--save", tmp_path / "saved.json")
+    done = linesmith(*words, cache=tmp_path)
+    assert done.returncode == 0, done.stderr
+    shown = done.stdout + done.stderr + (tmp_path / "saved.json").read_text()
+    assert not _STEERING.search(shown)
+    assert "\\u001b" not in shown
+    assert "take" in shown, "names stay readable"
+
+
+def test_file_name_in_a_message(program: Path, tmp_path: Path) -> None:
+    path = tmp_path / "no\x1b[31mprofile\u202e.txt"
+    path.write_text("nothing\n")
+    done = linesmith("hot", program, path, cache=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert not _STEERING.search(done.stderr)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 from perf_data.hand_made import FIRST, LOST_RECORDS, SECOND, TEXT, recording, with_more
 from perf_data.hardware import ALL, AMD, ARM, INTEL, POWER, Hardware, Served
-from perf_data.perfs import each_perf, needed, output
+from perf_data.perfs import each_perf, output
 from perf_data.recording import Recording, write
 from perf_data.records import EVERY_ODD_FIELD, Field
 from perf_data.samples import HERE, Chain
@@ -135,22 +134,6 @@ def test_call_graphs_of_any_style_stand_between_the_rows(perf: str, style: str, 
     what, drawn = recording(INTEL)
     write(path, with_chains(what, drawn, _CHAINS))
     assert read_rows(report(perf, path, f"-g {style}")) == counted(drawn)
-
-
-@each_perf
-def test_double_lines(perf: str, path: Path) -> None:
-    usage = subprocess.run([needed(perf), "c2c", "report", "-h"], capture_output=True, text=True, check=False).stderr
-    if "--double-cl" not in usage:
-        pytest.skip(f"{perf} is older than 6.4, which has no --double-cl")
-    what, drawn = recording(INTEL)
-    write(path, what)
-    profile = report(perf, path, "--double-cl")
-    assert {line.bytes for line in profile.lines} == {128}
-    found, wanted = (
-        {(address + offset, code): counts for (address, offset, code, _), counts in rows.items()}
-        for rows in (read_rows(profile), counted(drawn))
-    )
-    assert found == wanted
 
 
 @each_perf

@@ -103,18 +103,14 @@ def test_a_trace_appears_whole_beside_the_recording(program: Path, tmp_path: Pat
 ONE_COUNTER = (SOURCES / "one_counter.c").read_text()
 
 
-def test_an_atomic_addition_is_one_access(tmp_path: Path) -> None:
-    recording, (counter,) = recorded(tmp_path, ONE_COUNTER)
+# An exchange with memory is atomic without a prefix.
+@pytest.mark.parametrize("builtin", ["__atomic_fetch_add", "__atomic_exchange_n"])
+def test_an_atomic_update_is_one_access(tmp_path: Path, builtin: str) -> None:
+    recording, (counter,) = recorded(tmp_path, ONE_COUNTER.replace("__atomic_fetch_add", builtin))
     (line,) = (row for row in recording.lines if row.address == counter)
     assert (line.loads, line.stores) == (0, 200000)
     assert {row.kind for row in accesses_at(recording, counter)} == {"A"}
     assert worst_pair(recording, counter, counter).true_sharing
-
-
-def test_an_exchange_with_memory_is_atomic_without_a_prefix(tmp_path: Path) -> None:
-    source = ONE_COUNTER.replace("__atomic_fetch_add", "__atomic_exchange_n")
-    recording, (counter,) = recorded(tmp_path, source)
-    assert {row.kind for row in accesses_at(recording, counter)} == {"A"}
 
 
 STRING = (SOURCES / "string.c").read_text()
@@ -194,26 +190,36 @@ def test_what_an_option_must_be_is_said(refused: Path, source: str, expected: li
     assert "ran" not in done.stdout
 
 
-def test_where_the_recording_goes_must_be_said(refused: Path) -> None:
-    words = ["qemu-x86_64", "-plugin", str(plugin_file()), str(refused)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
-    assert "linesmith: the option out=FILE is missing: it names the recording to write" in done.stderr
-
-
-def test_a_guest_of_another_architecture_is_refused(refused: Path) -> None:
-    done = emulated(refused, qemu="qemu-arm")
-    assert "linesmith: guests of x86_64 and aarch64 can be followed, not of arm" in done.stderr
-
-
-def test_more_cpus_than_can_be_followed_are_refused(tmp_path: Path) -> None:
-    plugin = f"{plugin_file()},out={tmp_path / 'recording'}"
-    words = ["qemu-system-x86_64", "-M", "q35", "-smp", "65", "-display", "none", "-plugin", plugin]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
-    assert "linesmith: at most 64 virtual CPUs can be followed, not 65" in done.stderr
-
-
-def test_each_cpu_of_a_machine_needs_its_node(tmp_path: Path) -> None:
-    plugin = f"{plugin_file()},out={tmp_path / 'recording'},nodes=0:1"
-    words = ["qemu-system-x86_64", "-M", "q35", "-smp", "4", "-display", "none", "-plugin", plugin]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
-    assert "linesmith: nodes= must name the node of every virtual CPU" in done.stderr
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("qemu-x86_64", "-plugin", "{plugin}", "{program}"), "the option out=FILE is missing: it names the recording"),
+        (("qemu-arm", "-plugin", "{plugin},out={program}.out", "{program}"), "x86_64 and aarch64 can be followed, not"),
+        (
+            (
+                "qemu-system-x86_64",
+                "-M",
+                "q35",
+                "-smp",
+                "65",
+                "-display",
+                "none",
+                "-plugin",
+                "{plugin},out={program}.out",
+            ),
+            "at most 64 virtual CPUs can be followed, not 65",
+        ),
+        (
+            (
+                *("qemu-system-x86_64", "-M", "q35", "-smp", "4", "-display", "none"),
+                *("-plugin", "{plugin},out={program}.out,nodes=0:1"),
+            ),
+            "nodes= must name the node of every virtual CPU",
+        ),
+    ],
+    ids=["no recording", "another architecture", "too many CPUs", "a node for some"],
+)
+def test_a_machine_that_cannot_be_followed_is_refused(refused: Path, words: Sequence[str], said: str) -> None:
+    argv = [word.format(plugin=plugin_file(), program=refused) for word in words]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=False)
+    assert said in done.stderr

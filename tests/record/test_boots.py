@@ -16,7 +16,7 @@ from linesmith.analyzer.base.errors import ElfError, ToolMissing
 from linesmith.analyzer.model import Emulation, Guest
 from linesmith.plugins.machines.elf_image import read_elf
 from linesmith.plugins.machines.guest_files import Contents, initramfs, plan, recording_init
-from linesmith.plugins.machines.system import BOARDS, nodes_of_cpus, recording_command
+from linesmith.plugins.machines.system import BOARDS, recording_command
 from linesmith.plugins.machines.talk import Console, death
 from linesmith.plugins.machines.user import Border, marker_program
 
@@ -27,19 +27,8 @@ def words(guest: Guest, emulation: Emulation | None = None, machine: str = "x86_
     return " ".join(recording_command("qemu", guest, board, emulation or Emulation(), "plugin", Path("/a,b/log"), 3))
 
 
-@pytest.mark.parametrize(("memory", "sizes"), [(512, [256, 256]), (513, [256, 257])])
-def test_nodes_share_all_of_the_memory(memory: int, sizes: list[int]) -> None:
-    shown = words(Guest(Path("kernel"), cpus=4, nodes=2, memory=memory << 20))
-    assert f"-m {memory}M" in shown
-    for node, size in enumerate(sizes):
-        assert f"id=node{node},size={size}M" in shown
-
-
-def test_cpus_belong_to_nodes_in_blocks() -> None:
-    assert nodes_of_cpus(Guest(Path("kernel"), cpus=6, nodes=3)) == (0, 0, 1, 1, 2, 2)
-
-
 KERNEL = Guest(Path("kernel"))
+UNEVEN = Guest(Path("kernel"), cpus=4, nodes=2, memory=513 << 20)
 
 
 @pytest.mark.parametrize(
@@ -53,6 +42,8 @@ KERNEL = Guest(Path("kernel"))
         # Words of the user come last.
         (words(Guest(Path("kernel"), words=("quiet", "rdinit=/other"))), "quiet rdinit=/other -nodefaults"),
         (words(KERNEL, machine="aarch64"), "-device pci-serial,chardev=talk"),
+        # Nodes share all of the memory.
+        *((words(UNEVEN), shown) for shown in ("-m 513M", "id=node0,size=256M", "id=node1,size=257M")),
     ],
 )
 def test_the_command_of_qemu(line: str, shown: str) -> None:
@@ -70,15 +61,6 @@ def test_the_command_of_qemu(line: str, shown: str) -> None:
 )
 def test_a_marker_is_one_instruction_and_an_exit(machine: str, border: Border, code: str) -> None:
     assert marker_program(machine, border).endswith(bytes.fromhex(code))
-
-
-@pytest.mark.parametrize("border", Border)
-def test_a_marker_runs_on_this_machine(tmp_path: Path, border: Border) -> None:
-    program = tmp_path / "marker"
-    program.write_bytes(marker_program(os.uname().machine, border))
-    program.chmod(0o755)
-    done = subprocess.run([program], capture_output=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 def test_other_machines_are_refused() -> None:
@@ -121,14 +103,6 @@ def names(folder: Path) -> set[str]:
 def test_a_line_for_the_shell_may_be_longer_than_any_name(tmp_path: Path) -> None:
     line = "true;" * 100 + "/usr/bin/git --version"
     assert Path("/usr/bin/git") in plan((("sh", "-c", line),), MACHINE, None, tmp_path).programs
-
-
-def test_the_archive_holds_a_shell_and_our_own_programs(tmp_path: Path) -> None:
-    contents = plan((("true",),), MACHINE, None, tmp_path)
-    outer = unpack(initramfs(contents, {"init": b"#!", "start": b""}, "ttyS1"), tmp_path / "outer")
-    found = {path.name for path in (outer / "linesmith").iterdir()}
-    assert found == {"init", "busybox", "start", "files.cpio"}
-    assert os.access(outer / "linesmith/init", os.X_OK)
 
 
 def test_init_runs_the_command_between_the_markers() -> None:

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from keeping import Keeper
+from keeping import Keeper, product_digest
 from kernel_index import index_of
 from linesmith_command import linesmith
 from record.programs import compile_c, functions_of, profile_of, recording_of
@@ -18,6 +18,11 @@ from linesmith.analyzer.attribution.variables import lines_apart
 pytestmark = [pytest.mark.real, pytest.mark.xdist_group("recorded kernels")]
 
 FORKS = "i=0; while [ $i -lt 8 ]; do ls / >/dev/null & i=$((i+1)); done; wait; echo all done"
+# What a recording is made by; one that they made before is as good.
+RECORDERS = (
+    *("analyzer/base", "analyzer/model", "analyzer/cli/record.py"),
+    *("plugins/machines", "plugins/recording", "plugins/snapshots"),
+)
 # Boots in half of the time, where the order of accesses does not matter.
 QUICKLY = ("--interleave", "turns")
 
@@ -29,12 +34,17 @@ def record(
 
 
 @pytest.fixture(scope="module")
-def recorded(kernel_image: Path, vmlinux: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def recorded(kernel_image: Path, vmlinux: Path, kept: Keeper) -> Path:
     """The profile of eight forks on four CPUs and two nodes, with its log beside it."""
-    profile = tmp_path_factory.mktemp("recorded") / "profile"
-    done = record(kernel_image, profile, "--vmlinux", vmlinux, "--numa", "2", command=("sh", "-c", FORKS))
-    assert done.returncode == 0, done.stderr
-    return profile
+
+    def make(folder: Path) -> None:
+        words = ("--vmlinux", vmlinux, "--numa", "2")
+        done = record(kernel_image, folder / "profile", *words, command=("sh", "-c", FORKS))
+        assert done.returncode == 0, done.stderr
+
+    version = subprocess.run(["qemu-system-x86_64", "--version"], capture_output=True, text=True, check=True).stdout
+    stamps = [f"{one} {one.stat().st_size} {one.stat().st_mtime_ns}" for one in (kernel_image, vmlinux)]
+    return kept("recorded-kernel", f"{product_digest(*RECORDERS)} {stamps} {version} {FORKS}", make) / "profile"
 
 
 def test_the_kernel_is_told_by_its_release_and_build(recorded: Path, vmlinux: Path) -> None:
@@ -85,7 +95,7 @@ def test_without_vmlinux_functions_come_from_the_guest_with_its_files(kernel_ima
     (tmp_path / "overlay/data").mkdir(parents=True)
     (tmp_path / "overlay/data/file").write_text("from the overlay")
     files = ("--initrd", tmp_path / "initrd", "--overlay", tmp_path / "overlay")
-    command = ("sh", "-c", f"cat /own /data/file; {FORKS}")
+    command = ("sh", "-c", f"cat /own /data/file; {FORKS.replace('ls / >/dev/null', ':')}")
     done = record(kernel_image, tmp_path / "profile", *QUICKLY, "--smp", "2", *files, command=command)
     assert "note: no --vmlinux was given: functions are named by the guest's /proc/kallsyms" in done.stderr
     assert "copy_process" in functions_of(tmp_path / "profile")

@@ -67,7 +67,8 @@ def test_a_region_begins_where_its_function_is_called(tmp_path: Path, program: P
 
 def test_auto_says_what_it_chose_and_why_and_how_the_program_ended(tmp_path: Path, program: Path) -> None:
     done = linesmith("record", "-o", tmp_path / "profile", "--", program, "3")
-    assert done.returncode == 0
+    assert done.returncode == 3
+    assert done.stderr.endswith(f"{program} ended with status 3\n")
     assert re.match(r"linesmith: recording on (perf\n|qemu-user; not on perf: the PMU samples no data)", done.stderr)
     assert "note: the program ended with status 3" in done.stderr
 

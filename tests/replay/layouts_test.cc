@@ -199,6 +199,18 @@ TEST(Sharding, AnInstructionThatWalksEverythingTouchesAllShards) {
   EXPECT_EQ(Replayed(traced.Read({{kLayoutBase, kStride, 1, 0}}), plan).events.hitm_local, 2u);
 }
 
+// Eight bytes of each store go to a shard, and eight stay.
+TEST(Sharding, AStoreAcrossTheEndOfAShardTouchesBoth) {
+  const Step zero{0, 0, 8, 16, COHERENCE_STORE}, one{1, 0, 8, 16, COHERENCE_STORE};
+  const TracedProgram traced(Turns({zero, one}, kRounds), AsRecorded, 2);
+  const TraceFile trace = traced.Read({{kLayoutBase, kStride, 1, 0}});
+  Plan plan = Sharded(2, {0, 1});
+  EXPECT_EQ(Replayed(trace, plan).events.own_local, 2 * kRounds - 1);
+  EXPECT_EQ(Replayed(trace, plan).events.cold_miss, 3u);
+  plan.sharding->everywhere = {8};
+  EXPECT_EQ(Replayed(trace, plan).events.own_local, 3 * (2 * kRounds - 1));
+}
+
 TEST(Plan, PiecesThatOverlapAreRefused) {
   const TracedProgram traced(FalseSharing(0, 8), AsRecorded, 2);
   const TraceFile trace = traced.Read({{kLayoutBase, kStride, 1, 0}});

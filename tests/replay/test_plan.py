@@ -7,12 +7,11 @@ from dataclasses import astuple, replace
 
 import pytest
 from hand_made import bits, held, scalar, struct, table, union
-from proposals_by_hand import moved
 
 from linesmith.analyzer.base.errors import NotSimulated
 from linesmith.analyzer.layouts.placement import lay_out
 from linesmith.analyzer.model import Layout, ObjectArea, ObjectKind
-from linesmith.tuner.replay.plan import KindPlan, aligned, in_all_phases, plan_for, unchanged
+from linesmith.tuner.replay.plan import KindPlan, aligned, in_all_phases, relaid, unchanged
 from linesmith.tuner.replay.scene import Relocation, TraceScene, relocation, scene
 
 
@@ -109,7 +108,7 @@ def of(*areas: ObjectArea) -> TraceScene:
 
 
 def plan_of(after: Layout, area: ObjectArea) -> KindPlan:
-    (kind,) = plan_for(of(area), replace(moved(), before=RECORD, after=after), table(RECORD)).kinds
+    (kind,) = relaid(of(area), {RECORD.id: after}, table(RECORD)).kinds
     return kind
 
 

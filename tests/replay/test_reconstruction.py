@@ -8,7 +8,6 @@ from statistics import mean
 
 import pytest
 from hand_made import finding, held, hot, scalar, struct, table
-from proposals_by_hand import moved
 
 from linesmith.analyzer.layouts.placement import lay_out
 from linesmith.analyzer.model import (
@@ -23,12 +22,13 @@ from linesmith.analyzer.model import (
     Profile,
     Recording,
 )
-from linesmith.tuner.reconstruction.by_code import evidence
-from linesmith.tuner.reconstruction.reconstructed import reconstructed
-from linesmith.tuner.reconstruction.sampled import MOST_TOUCHES
-from linesmith.tuner.replay.plan import plan_for, unchanged
+from linesmith.tuner.replay.by_code import evidence
+from linesmith.tuner.replay.draw import drawn
+from linesmith.tuner.replay.plan import relaid, unchanged
+from linesmith.tuner.replay.reconstructed import Fitting, reconstructed
 from linesmith.tuner.replay.replayer import MadeRun, Replay, RunStep, RunTask, TurnPart
 from linesmith.tuner.replay.runs import widened
+from linesmith.tuner.replay.sampled import MOST_TOUCHES, PERHAPS, SampledTouch, SampledTouches, TouchKind
 from linesmith.tuner.replay.scene import TraceScene, sampled_scene, scene
 
 # count at 0, limit at 8, cold behind them
@@ -62,7 +62,7 @@ def replays(source: Profile, seed: int = 0) -> tuple[TraceScene, tuple[Replay, .
 def change(source: Profile) -> float:
     """The mean change of misses when ``count`` goes to the end of the record."""
     here, draws = replays(source)
-    plan = plan_for(here, replace(moved(), before=POOL, after=APART), LAYOUTS)
+    plan = relaid(here, {POOL.id: APART}, LAYOUTS)
     return mean(one.run(0, plan).misses.total / one.run(0, unchanged(here)).misses.total - 1 for one in draws)
 
 
@@ -94,6 +94,62 @@ def test_the_seed_decides_everything() -> None:
         for here, draws in (replays(READ_BESIDE_STORES), replays(READ_BESIDE_STORES), replays(READ_BESIDE_STORES, 1))
     )
     assert first == again != other
+
+
+def recorded(rows: tuple[Access, ...], conflicts: tuple[Conflict, ...]) -> Profile:
+    line = CacheLine(0, LINE, rows, conflicts=conflicts, misses=Misses(hitm_local=800))
+    return replace(profile(), lines=(line,), recording=Recording("qemu", (), (0,) * 8, "x86_64"))
+
+
+def test_what_lost_the_line_to_the_same_stores_shares_nothing_falsely() -> None:
+    def load(offset: int, function: str, code: int) -> Access:
+        return Access(offset, function, hitm_local=400, records=400, cpus=1, code_address=code, width=8)
+
+    def store(offset: int, function: str, code: int) -> Access:
+        return Access(offset, function, stores_l1_hit=0, stores_l1_miss=400, cpus=1, code_address=code, width=8)
+
+    def lost(victim: Access, writer: Access, misses: int) -> Conflict:
+        places = victim.offset or 0, 8, victim.function, writer.offset or 0, 8, writer.function
+        codes = victim.code_address, writer.code_address
+        return Conflict(*places, False, misses, 0, victim.stores > 0, 400 - misses, *codes)
+
+    # One CPU stores at 0 and at 16, another loads at 8 and stores at 24: two sides, each with a store.
+    add, note, check, answer = store(0, "add", 1), store(16, "note", 2), load(8, "check", 3), store(24, "answer", 4)
+    conflicts = lost(check, add, 400), lost(answer, add, 0), lost(add, answer, 400), lost(note, answer, 0)
+    source = recorded((add, note, check, answer), conflicts)
+    here, draws = replays(source)
+    pairs = [pair for one in draws for pair in one.run(0, unchanged(here)).pairs]
+    within = sum(pair.local for pair in pairs if {pair.victim_offset, pair.writer_offset} in ({0, 16}, {8, 24}))
+    assert within < 0.25 * sum(pair.local for pair in pairs)
+
+
+def test_a_lock_of_which_only_the_release_was_seen_is_accessed() -> None:
+    place = LINE, LINE, 1, "_raw_spin_unlock", TouchKind.STORE
+    seen = SampledTouches((SampledTouch(*place, stores=90.0, cpus=2, lock=LINE, word=True),), (0, 0), {})
+    fit = Fitting(drawn(seen, 0), seen)
+    fit.advance(2)
+    assert fit.run().counts(1)[0].total > 0
+
+
+@pytest.mark.parametrize(("takers", "possible"), [(1, False), (3, True)])
+def test_a_function_holds_no_lock_that_fewer_cpus_take(takers: int, possible: bool) -> None:
+    lock = SampledTouch(LINE, LINE, 4, "take", TouchKind.ATOMIC, stores=90.0, cpus=takers, lock=LINE, word=True)
+    push = SampledTouch(LINE, LINE + 8, 8, "push", TouchKind.ATOMIC, stores=300.0, cpus=3, lock=PERHAPS)
+    seen = SampledTouches((lock, push), (0,) * 8, {})
+    tasks = [task for seed in range(40) for task in drawn(seen, seed).tasks if 1 in task.touches]
+    assert (LINE in {task.lock for task in tasks}) == possible
+
+
+def test_what_single_cpus_do_to_an_object_is_often_done_by_one() -> None:
+    touches = [
+        SampledTouch(LINE, LINE + offset, 8, function, kind, loads=count, stores=0.0, cpus=1)
+        for offset, function, kind, count in ((0, "look", TouchKind.LOAD, 300.0), (8, "check", TouchKind.LOAD, 8.0))
+    ]
+    seen = SampledTouches(tuple(touches), (0,) * 32, {})
+    apart = [tasks for seed in range(400) if len(tasks := drawn(seen, seed).tasks) == 2]
+    same = sum(one.cpus == other.cpus for one, other in apart)
+    assert len(apart) > 50
+    assert 0.35 < same / len(apart) < 0.65
 
 
 def test_without_offsets_there_is_nothing_to_run() -> None:

@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from access.hand_written import LAYOUTS, Code, raw
 from hand_made import finding, held, hot, meeting, scalar, struct, table
-from proposals_by_hand import moved
 from replay.traces import Step, turns, write_trace
 
 from linesmith.analyzer.access.access_map import AccessMap
@@ -31,7 +29,7 @@ from linesmith.analyzer.model import (
 from linesmith.tuner.propose.candidates import after
 from linesmith.tuner.propose.subject import ContendedRecord, subject
 from linesmith.tuner.replay.climb import climbed
-from linesmith.tuner.replay.plan import ReplayPlan, in_all_phases, plan_for, unchanged
+from linesmith.tuner.replay.plan import ReplayPlan, in_all_phases, relaid, unchanged
 from linesmith.tuner.replay.replayer import Replay, change_interval, open_trace
 from linesmith.tuner.replay.runs import RecordRuns
 from linesmith.tuner.replay.scene import TraceScene, scene
@@ -66,7 +64,7 @@ class Trace:
 
     @property
     def moved(self) -> ReplayPlan:
-        return plan_for(self.here, replace(moved(), before=MAPPING, after=APART), table(MAPPING, INODE))
+        return relaid(self.here, {MAPPING.id: APART}, table(MAPPING, INODE))
 
     def misses(self, plan: ReplayPlan | None = None, line_bytes: int = 64) -> Misses:
         return self.replay.run(0, plan or self.now, line_bytes).misses
@@ -100,6 +98,13 @@ def test_pairs_are_places_of_the_layout_recorded(tmp_path: Path) -> None:
     assert trace.here.member(pair.victim_kind, pair.victim_offset, table(MAPPING)) == "pages"
     assert trace.here.member(pair.writer_kind, pair.writer_offset, table(MAPPING)) == "lock"
     assert (pair.true_sharing, pair.local, pair.remote) == (False, ROUNDS, 0)
+
+
+def test_a_pair_that_only_the_change_brings_together_is_told(tmp_path: Path) -> None:
+    trace = Trace(tmp_path, contended(0, 120))
+    runs = RecordRuns([(trace.replay, 0)], table(MAPPING, INODE), 1000.0, 1000.0)
+    (pair,) = runs.judgement(runs.under(lambda _: trace.moved)).pairs
+    assert (pair.victim, pair.writer, pair.before, pair.after) == ("pages", "lock", 0, ROUNDS)
 
 
 def test_misses_across_nodes_are_remote_and_cost_more(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@
 
 #include "coherence.h"
 #include "outcome.h"
+#include "replayed_scene.h"
 #include "trace.h"
 #include "trace_file.h"
 
@@ -27,6 +28,12 @@ struct Step {
   std::uint32_t width = 8;
   coherence_kind kind = COHERENCE_LOAD;
 };
+
+// A scene replayed alone, with nothing known of its lines before.
+inline Outcome Simulate(const Scene& scene, const Machine& machine, const Plan& plan,
+                        std::uint32_t line_bytes, std::uint32_t windows) {
+  return ReplayedScene(scene, machine).Under(plan, line_bytes, windows);
+}
 
 // Steps by slice; every slice is one CPU's.
 using Program = std::vector<std::vector<Step>>;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A real browser: Chromium without a window, spoken to over two pipes (Chrome DevTools Protocol)."""
+"""A real browser: Chromium without a window, spoken to over two pipes (Chrome DevTools Protocol); colours."""
 
 from __future__ import annotations
 
@@ -157,3 +157,16 @@ def _attach(browser: Browser) -> None:
     browser.session = browser.do("Target.attachToTarget", targetId=page, flatten=True)["sessionId"]
     for domain in ("Page", "Network", "Runtime", "Log"):
         browser.do(f"{domain}.enable")
+
+
+def _luminance(colour: str) -> float:
+    """Relative luminance. Source: WCAG 2.2, the definition of that name."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(first: str, second: str) -> float:
+    """Of two colours as WCAG has it: 21 between black and white."""
+    low, high = sorted((_luminance(first), _luminance(second)))
+    return (high + 0.05) / (low + 0.05)

@@ -12,7 +12,6 @@ import pytest
 from linesmith_command import linesmith
 from profiles.c2c_text import LineSpec, ReportSpec, RowSpec, render
 from report_html.browser import Browser, browsing
-from report_html.profiled import built
 from tuning.project import BRIEF, SYNTAX_ERROR, benched, project
 
 from linesmith.analyzer.model import Variant
@@ -105,12 +104,6 @@ def run_page(benched_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 @pytest.fixture(scope="session")
-def example(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The example program and its profile."""
-    return built(tmp_path_factory.mktemp("example") / "demo")
-
-
-@pytest.fixture(scope="session")
-def profile_page(example: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of that profile."""
-    return _page(tmp_path_factory.mktemp("page"), *example)
+def profile_page(example: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of the profile of the example program."""
+    return _page(tmp_path_factory.mktemp("page"), example / "bench", example / "bench.c2c")

@@ -24,7 +24,7 @@ SOURCES = Path(__file__).with_name("sources")
 ODDITIES = (SOURCES / "oddities.h").read_text()
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.study)])
 def test_candidates_of_a_header_are_written_and_confirmed(tmp_path: Path, seed: int) -> None:
     tree = write_files(small_kernel(tmp_path / "tree"), {FILE: ODDITIES})
     unit = f'#define CONFIG_SMP 1\n#include "{tree / FILE}"\nstruct even one;\n'

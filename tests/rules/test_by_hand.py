@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import gc
-import weakref
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +15,7 @@ from hand_made import held, scalar, struct, union
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from linesmith_command import linesmith
-from rule_tables import KERNEL, NAMED, Case, alone, before_and_now, broken, cases, changed, side, violations
+from rule_tables import KERNEL, NAMED, Case, alone, before_and_now, broken, cases, changed, violations
 
 from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.layouts.gaps import Span, meet, phases
@@ -115,15 +113,6 @@ def test_members_that_damaged_debug_information_has_no_names_of_go_by_their_numb
 def test_a_stale_intent_is_told_at_its_entry(tmp_path: Path) -> None:
     (found,) = broken("intent-stale", changed(tmp_path, "u64 second;", "u64 seconds;", '? hot = ["second"]'))
     assert (found.file, found.line) == ("linesmith.toml", 1)
-
-
-def test_what_is_known_of_a_build_goes_with_it() -> None:
-    build = side(struct("any", scalar("late")))
-    assert len(build.starts.of(build.layouts.variants("any")[0])) == 1
-    there = weakref.ref(build.containment)
-    del build
-    gc.collect()
-    assert there() is None
 
 
 EITHER = union("", scalar("word"), scalar("count"))

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 from patch_cases import stamps, write_files
 from scan.trees import kernel_tree, program_tree, recorded
 
-from linesmith.analyzer.base.errors import ScanFailed
+from linesmith.analyzer.base.errors import Deadline, ScanFailed, TreeError
+from linesmith.analyzer.cli.premises import ScanOptions, refuse_other_tree
 from linesmith.analyzer.model import SourceScan
 from linesmith.patches.scan.scan import Watch, scanned
 from linesmith.patches.scan.units import database
@@ -153,11 +155,6 @@ def test_kbuild_says_what_was_compiled_and_what_that_included(tmp_path: Path) ->
     assert units["asm-offsets.c"].command == "gcc -S"
 
 
-def test_a_program_has_a_database(tmp_path: Path) -> None:
-    tree = program_tree(tmp_path, {"src/a.c": "", "src/b.c": ""})
-    assert [unit.file for unit in database(tree, None, silent).units] == [str(tree / "src/a.c"), str(tree / "src/b.c")]
-
-
 def test_a_build_of_other_sources_is_refused(tmp_path: Path) -> None:
     built = kernel_tree(tmp_path / "built", {"mm/a.c": ""})
     other = kernel_tree(tmp_path / "other", {"mm/a.c": ""})
@@ -243,18 +240,19 @@ def test_units_count_that_can_come_to_the_record(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("parser")
 @pytest.mark.parametrize(
-    ("text", "units"),
+    "text",
     [
-        ("#include <box.h>\nint box; int width;\n", 1),
-        ("#include <box.h>\n/* struct box */ int f(struct holder *h) { return h->a; }\n", 1),
-        ("#include <box.h>\nstruct rectangle { int width; };\nint f(struct rectangle *r) { return r->width; }\n", 1),
-        ("struct box; void f(struct box *b);\n", 1),
+        "int box; int width;\n",
+        "/* struct box */ int f(struct holder *h) { return h->a; }\n",
+        "struct rectangle { int width; };\nint f(struct rectangle *r) { return r->width; }\n",
+        None,
     ],
     ids=["a word alone", "a comment", "a member of another record", "without the declaration"],
 )
-def test_one_unit_is_parsed_for_a_header_that_no_unit_uses(tmp_path: Path, text: str, units: int) -> None:
-    found = scan_box(tmp_path, {"include/box.h": BOXES + INLINE, "a.c": text}, others=9)
-    assert (found.units, [one.function for one in found.uses]) == (units, ["w"])
+def test_one_unit_is_parsed_for_a_header_that_no_unit_uses(tmp_path: Path, text: str | None) -> None:
+    unit = f"#include <box.h>\n{text}" if text else "struct box; void f(struct box *b);\n"
+    found = scan_box(tmp_path, {"include/box.h": BOXES + INLINE, "a.c": unit}, others=9)
+    assert (found.units, [one.function for one in found.uses]) == (1, ["w"])
 
 
 @pytest.mark.usefixtures("parser")
@@ -265,3 +263,47 @@ def test_a_typedef_behind_an_unnamed_body_is_a_name(tmp_path: Path) -> None:
     }
     (found,) = scanned(program_tree(tmp_path, files), None, ["pair_t"], Watch(lambda _, __: None, silent))
     assert [one.place for one in found.dependencies] == ["a.c:2"]
+
+
+# Whether an ELF file is of a source tree, by the files that declare its records
+
+
+MAIN = '#include "far.h"\n#include "own.h"\nstruct far far;\nstruct own own;\nint main() { return own.x + far.x; }\n'
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """A program of ``app`` with a record from ``dep`` and one that is generated into ``out``, to which a link leads."""
+    for name, record in (("dep/far.h", "far"), ("out/own.h", "own"), ("other/include/none.h", "none")):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"struct {record} {{ int x; }};\n")
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "main.c").write_text(MAIN)
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "out").symlink_to(tmp_path / "out")
+    command = ["gcc", "-g", "-Idep", "-Iout", "-o", "main", "app/main.c"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    return tmp_path / "main"
+
+
+@pytest.mark.parametrize(
+    ("tree", "build"),
+    [("dep", None), (".", None), ("linked", None), ("app", "out")],
+    ids=["at its top", "above it", "through a link", "generated into the build"],
+)
+def test_a_file_of_the_tree_is_not_refused(program: Path, tree: str, build: str | None) -> None:
+    folder = program.parent
+    refuse_other_tree(program, ScanOptions(folder / tree, folder / build if build else None, Deadline()))
+
+
+def test_a_file_of_another_tree_is_refused(program: Path) -> None:
+    with pytest.raises(TreeError, match=r"main was not built from .*other, which has none of the 2 files"):
+        refuse_other_tree(program, ScanOptions(program.parent / "other", None, Deadline()))
+
+
+def test_a_name_that_no_file_can_have_is_only_not_there(tmp_path: Path) -> None:
+    source = f'# 1 "{"a" * 300}.h"\nstruct far {{ int x; }} far;\nint main(void) {{ return far.x; }}\n'
+    (tmp_path / "main.i").write_text(source)
+    subprocess.run(["gcc", "-g", "-o", "main", "main.i"], cwd=tmp_path, check=True)
+    with pytest.raises(TreeError, match="which has no aaa"):
+        refuse_other_tree(tmp_path / "main", ScanOptions(tmp_path, None, Deadline()))

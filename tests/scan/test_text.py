@@ -18,7 +18,6 @@ from patch_cases import write_files
 from scan.trees import kernel_tree, program_tree, recorded
 from text_cases import text_rows
 
-from linesmith.analyzer.demo import program
 from linesmith.analyzer.model import Dependency, DependencyKind, MemberSource, RecordSource, SourceScan, SourceSpan
 from linesmith.patches.scan import cache as stamped
 from linesmith.patches.scan import text_scan
@@ -275,23 +274,15 @@ def test_the_children_end_with_a_killed_scan(parser: Path, tree: Path, tmp_path:
         time.sleep(0.05)
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sources of the demo with its program and a profile of it."""
-    directory = program.unpack(tmp_path_factory.mktemp("demo") / "sources")
-    program.build(directory, program.find_compiler())
-    return directory
-
-
 @pytest.mark.usefixtures("parser")
-def test_suggest_keeps_to_what_the_code_asserts(demo: Path, tmp_path: Path) -> None:
-    tree = Path(shutil.copytree(demo, tmp_path / "sources"))
+def test_suggest_keeps_to_what_the_code_asserts(example: Path, tmp_path: Path) -> None:
+    tree = Path(shutil.copytree(example, tmp_path / "sources"))
     source = next(path for path in sorted(tree.glob("*.c")) if "session_index.h" in path.read_text())
     asserted = '\n_Static_assert(__builtin_offsetof(struct session_index, guard) == 16, "");\n'
     source.write_text(source.read_text() + asserted)
     entry = {"directory": str(tree), "file": source.name, "command": f"cc -c {source.name}"}
     (tree / "compile_commands.json").write_text(json.dumps([entry]))
-    words = ("suggest", demo / "bench", demo / "bench.c2c", "--type", "session_index", "--format", "json")
+    words = ("suggest", example / "bench", example / "bench.c2c", "--type", "session_index", "--format", "json")
     free, bound = (json.loads(linesmith(*words, *more).stdout) for more in ((), ("--tree", tree)))
     assert offsets_of_guard(free) - {16}
     assert offsets_of_guard(bound) == {16}
@@ -305,8 +296,8 @@ def offsets_of_guard(document: dict[str, Any]) -> set[int]:
     return {member["offset"] for member in members if member["name"] == "guard"}
 
 
-def test_a_tree_that_is_set_for_all_commands_need_not_be_the_programs(demo: Path, tmp_path: Path) -> None:
-    words = "suggest", demo / "bench", demo / "bench.c2c"
+def test_a_tree_that_is_set_for_all_commands_need_not_be_the_programs(example: Path, tmp_path: Path) -> None:
+    words = "suggest", example / "bench", example / "bench.c2c"
     done = linesmith(*words, env={**os.environ, "LINESMITH_TREE": str(tmp_path)})
     assert done.returncode == 0
     assert done.stderr.startswith(f"linesmith: not scanned for code that relies on the member order: {tmp_path} has")

@@ -3,20 +3,16 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from hand_made import bits, finding, flexible, held, hot, lock, meeting, offsets, scalar, struct, table
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from patch_cases import write_files
 
 from linesmith.analyzer.base.errors import NothingToSuggest
-from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.layouts.gaps import line_of
 from linesmith.analyzer.layouts.placement import refusal
 from linesmith.analyzer.model import (
@@ -30,12 +26,8 @@ from linesmith.analyzer.model import (
     MemberFunction,
     MoveKind,
     Outcome,
-    Patch,
-    Point,
     Searching,
 )
-from linesmith.patches.edit.patch import confirm, patch_of
-from linesmith.patches.source.tree import Tree
 from linesmith.tuner.propose.candidates import propose
 from linesmith.tuner.space.dimensions import room_wanted
 from linesmith.tuner.space.proposals import RecordProposals, proposals
@@ -306,44 +298,3 @@ def test_each_point_is_a_layout_and_each_layout_is_one_point(case: Case) -> None
     assert len(set(keys)) == len(keys)
     assert proposed.space.size <= 600
     assert set(proposed.space.priors) <= set(proposed.legality.options)
-
-
-# What a space promises, a compiler confirms: points written into real source
-
-pytestmark = pytest.mark.xdist_group("search-written")
-SOURCES = Path(__file__).with_name("sources")
-SOURCE = (SOURCES / "ring.c").read_text()
-HEADS, TAILS, READ = ("head", "head_limit"), ("tail", "tail_limit"), ("slots", "mask")
-
-
-@pytest.fixture(scope="module")
-def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_files(tmp_path_factory.mktemp("ring"), {"ring.c": SOURCE})
-
-
-@pytest.fixture(scope="module")
-def proposed(tree: Path) -> RecordProposals:
-    program = tree.parent / f"{tree.name}.out"
-    subprocess.run(["gcc", "-g", "-o", program, tree / "ring.c"], check=True)
-    layouts = read_layouts(program).layouts
-    (layout,) = layouts.variants("ring")
-    at = offsets(layout)
-    seen = [hot(name, at[name], 8, 500, 500 * (name not in READ)) for name in (*HEADS, *TAILS, *READ)]
-    pairs = [ConflictPair(one, other, "head", 200) for one in HEADS for other in TAILS]
-    pairs += [ConflictPair(read_, side, side, 100) for read_ in READ for side in (*HEADS, *TAILS)]
-    return proposals([finding(layout, seen, pairs)], layouts, Searching(growth=256))
-
-
-def written(proposed: RecordProposals, point: Point, tree: Path) -> Patch:
-    (candidate,) = proposed.candidates(point)
-    confirmed = confirm(candidate, Tree(tree), lambda _: None)
-    return patch_of(candidate, proposed.finding(point), Tree(tree), 1, confirmed)
-
-
-@pytest.mark.parametrize("most", [3, pytest.param(10, marks=pytest.mark.study)])
-def test_points_compile_to_what_was_promised(proposed: RecordProposals, tree: Path, most: int) -> None:
-    several = [point for point in proposed.legality.options if len(proposed.describe(point)) > 2]
-    chosen = several[:: max(1, len(several) // most)]
-    assert len(chosen) >= most
-    for point in chosen:
-        assert written(proposed, point, tree).exact, proposed.describe(point)

@@ -73,3 +73,15 @@ struct area {
 long area_lock(struct area *area) {
   return area->lock->words[0]++ + area->shared->words[0]++ + area->shared->refcount;
 }
+
+/* The head of a list of work: changed by an atomic instruction, yet no number. */
+struct inbox {
+  struct inbox_head {
+    struct inbox *first;
+  } head;
+  long size;
+};
+
+struct inbox *inbox_push(struct inbox *inbox, struct inbox *one) {
+  return __atomic_exchange_n(&inbox->head.first, one, __ATOMIC_ACQ_REL);
+}

@@ -9,8 +9,7 @@ import pytest
 from hand_made import bits, flexible, held, meeting, scalar, struct, table, union
 
 from linesmith.analyzer.base.errors import NothingToSuggest
-from linesmith.analyzer.layouts.placement import atoms
-from linesmith.analyzer.layouts.single_moves import unmovable
+from linesmith.analyzer.layouts.placement import atoms, unmovable
 from linesmith.analyzer.model import FactKind, Layout, Member, MemberCategory, SlabMachine, SourceFact, SourceFacts
 from linesmith.analyzer.slab.allocation import Kernel, cache_of
 from linesmith.tuner.constraints.elsewhere import facts_of

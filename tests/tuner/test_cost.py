@@ -32,9 +32,9 @@ from linesmith.analyzer.model import (
 )
 from linesmith.analyzer.slab.allocation import Kernel
 from linesmith.tuner.constraints.freedom import Premises
-from linesmith.tuner.cost.meetings import cost, interest
-from linesmith.tuner.cost.phases import PhaseMixes, memory
 from linesmith.tuner.propose.candidates import propose
+from linesmith.tuner.propose.meetings import cost, interest
+from linesmith.tuner.propose.phases import PhaseMixes, memory
 from linesmith.tuner.propose.subject import ContendedRecord, subject
 
 

@@ -7,21 +7,30 @@ The judge here shares no code with the product: it lays bytes out one by one and
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 
 import pytest
-from hand_made import finding, flexible, held, hot, meeting, offsets, scalar, struct, table
+from hand_made import bits, finding, flexible, held, hot, meeting, offsets, scalar, struct, table
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from linesmith.analyzer.base.errors import NothingToSuggest
-from linesmith.analyzer.model import ConflictPair, FactKind, Finding, Layout, MoveKind, SourceFact, SourceFacts
+from linesmith.analyzer.layouts.placement import BYTE, place
+from linesmith.analyzer.model import (
+    ConflictPair,
+    FactKind,
+    Finding,
+    Layout,
+    Member,
+    MoveKind,
+    SourceFact,
+    SourceFacts,
+)
 from linesmith.tuner.constraints.freedom import NO_PREMISES, Premises
-from linesmith.tuner.propose.arrangement import Arrangement, price
-from linesmith.tuner.propose.candidates import propose
+from linesmith.tuner.propose.arrangement import Arrangement, price, prices
+from linesmith.tuner.propose.candidates import options, propose
 from linesmith.tuner.propose.packing import packed
-from linesmith.tuner.propose.search import options
 from linesmith.tuner.propose.subject import ContendedRecord, subject
 
 SAMPLES = 100
@@ -73,8 +82,8 @@ class Case:
     def _single_moves(self) -> Iterator[tuple[str, ...]]:
         for name in self.names:
             rest = [other for other in self.names if other != name]
-            for place in range(len(self.names)):
-                yield (*rest[:place], name, *rest[place:])
+            for at in range(len(self.names)):
+                yield (*rest[:at], name, *rest[at:])
 
 
 @st.composite
@@ -116,6 +125,39 @@ def test_every_candidate_does_what_it_says(case: Case) -> None:
         assert candidate.after.size == size
         assert case.judged(order)[0] < case.judged(case.names)[0]
         assert not candidate.recommended, "nothing was replayed"
+
+
+@st.composite
+def members_of_any_shape(draw: st.DrawFn) -> tuple[Member, ...]:
+    """Two numbers, and others: numbers and bit-fields, some with an alignment of their own."""
+    found = [scalar("m0"), scalar("m1", draw(st.sampled_from([1, 4, 8])))]
+    for number in range(2, draw(st.integers(3, 9))):
+        size, align = draw(st.sampled_from([1, 2, 4, 8])), draw(st.sampled_from([None, None, 1, 2, 8, 16, 64]))
+        width = draw(st.none() | st.integers(1, size * 8))
+        made = bits(f"m{number}", width, size) if width else scalar(f"m{number}", size * draw(st.integers(1, 3)))
+        found.append(replace(made, alignment=align))
+    return tuple(draw(st.permutations(found)))
+
+
+@settings(max_examples=60)
+@given(members_of_any_shape(), st.sampled_from([None, 16, 64]), st.data())
+def test_orders_that_are_placed_at_once_are_placed_as_each_alone(
+    members: tuple[Member, ...], align: int | None, data: st.DataObject
+) -> None:
+    layout = struct("s", *members, align=align)
+    target = of(layout, "m0", "m1")
+    atoms = range(len(target.parts))
+    plain = [atom for atom in atoms if not target.parts[atom].members[0].is_bit_field]
+    orders = [tuple(data.draw(st.permutations(atoms))) for _ in range(3)]
+    aligned = [data.draw(st.sets(st.sampled_from(plain))) for _ in orders]
+    made = [Arrangement(order, dict.fromkeys(to_lines, 64)) for order, to_lines in zip(orders, aligned, strict=True)]
+    for option in prices(target, made):
+        ordered = option.arrangement.members(target.parts)
+        alone = place(ordered, layout.alignment)
+        starts = {member.name: start // BYTE for member, start in zip(ordered, alone.starts, strict=True)}
+        assert option.starts == tuple(starts[member.name] for member in layout.members)
+        assert option.size == alone.size
+        assert option.granule == (alone.alignment if option.arrangement.aligned else target.heat.granule)
 
 
 COLD = tuple(scalar(f"cold{number}") for number in range(14))

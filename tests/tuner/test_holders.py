@@ -14,8 +14,8 @@ from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.model import Layout, Searching, SlabMachine
 from linesmith.analyzer.slab.allocation import Kernel
 from linesmith.tuner.constraints.freedom import Premises
-from linesmith.tuner.cost.phases import PhaseMixes
 from linesmith.tuner.propose.candidates import proposal
+from linesmith.tuner.propose.phases import PhaseMixes
 from linesmith.tuner.propose.subject import Holders
 from linesmith.tuner.space.proposals import proposals
 

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from hand_made import finding, hot, scalar, struct, table
 from proposals_by_hand import LINE, MEMORY, aligned, moved, replayed
 
-from linesmith.analyzer.model import Candidate, Churn, HolderChange
+from linesmith.analyzer.model import Bounds, Candidate, Churn, ConflictPair, HolderChange, SharingCost, Side
+from linesmith.tuner.propose.advice import meeting_here
 from linesmith.tuner.propose.candidates import Suggestion
 from linesmith.tuner.replay.judged import Contender, answered, growth
 from linesmith.tuner.replay.plan import ReplayPlan
@@ -20,9 +22,9 @@ GROWN = aligned()
 NOTHING = "Nothing is recommended: "
 
 
-def judged(candidate: Candidate, *windows: float, low: float = -0.9, high: float = -0.01) -> Contender:
-    """The candidate with its misses in each window of one run; the record has 100 now."""
-    judgement = replayed(sum(windows), low, high, runs=1)
+def judged(candidate: Candidate, *windows: float, low: float = -0.9, high: float = -0.01, runs: int = 1) -> Contender:
+    """The candidate with its misses in each window of one run (as of so many); the record has 100 now."""
+    judgement = replayed(sum(windows), low, high, runs=runs)
     return Contender(
         replace(candidate, judgement=judgement, recommended=""), ReplayedLayout(ReplayPlan(()), (windows,), {})
     )
@@ -47,6 +49,19 @@ def test_of_two_that_replay_cannot_tell_apart_the_smaller_wins() -> None:
     assert chosen(large, small).startswith("Replayed, it saves 50 of 100 misses of the record (50.0%): one member")
     surely = judged(TWO, 2, 22, 0, 2)
     assert chosen(surely, small).startswith("Replayed, it saves 74 of 100 misses of the record (74.0%): 2 members move")
+
+
+def test_a_member_that_newly_meets_a_writer_may_cost_what_no_sample_shows() -> None:
+    """A smaller change is not taken for equal then, unless a trace had all that the run used."""
+    risky, safe = replace(ONE, exposed=1.0), TWO
+    assert "2 members move" in chosen(judged(risky, 10, 30, 0, 10, runs=30), judged(safe, 0, 2, 28, 8, runs=30))
+    assert "one member moves" in chosen(judged(risky, 10, 30, 0, 10), judged(safe, 0, 2, 28, 8))
+
+
+def test_of_equal_moves_the_one_of_the_lock_is_taken_whatever_it_risks() -> None:
+    lock, around = judged(replace(ONE, exposed=1.0), 10, 30, 0, 10, runs=30), judged(ONE, 0, 2, 28, 8, runs=30)
+    assert "50 of 100" in chosen(replace(around, around_lock=True), lock)
+    assert "62 of 100" in chosen(around, lock)
 
 
 def test_memory_has_to_be_earned() -> None:
@@ -79,3 +94,13 @@ def test_why_nothing_is_recommended(found: Sequence[Contender], said: str) -> No
 
 def test_what_holds_whatever_a_replay_says() -> None:
     assert chosen(judged(ONE, 1, 1), withheld=f"{NOTHING}too cold.") == f"{NOTHING}too cold."
+
+
+def test_an_element_of_an_array_is_as_well_known_as_the_array() -> None:
+    queue = struct("queue", scalar("flag"), scalar("slots", 32), scalar("other"))
+    members = hot("flag", 0, 8, 100), hot("slots[0].n", 8, 8, 0, 100), replace(hot("other", 40, 8, 1), doubted=True)
+    found = finding(queue, members, [pair := ConflictPair("flag", "slots", "slots", 100)])
+    met = SharingCost(Side("flag", 100, 0), Side("slots[0]", 0, 100), Bounds(100, 100), Bounds())
+    unsure = replace(found.objects[0], margin=0.5)
+    found = replace(found, objects=(unsure,), cost=replace(found.cost, sharings=(met,)))
+    assert meeting_here(found, table(queue)).triage.pairs == (pair,)

@@ -136,6 +136,14 @@ def test_other_counters(program: Program) -> None:
     assert advice(unknown, program.layouts) == (), "without the code nothing is said of counters"
 
 
+def test_the_head_of_a_list_is_no_counter(program: Program) -> None:
+    (inbox,) = program.layouts.variants("inbox")
+    where = seen(inbox, "head", stores("inbox_push", 90))
+    found = line(inbox, TriageKind.TRUE_SHARING, [where], waits("head", "head", 100))
+    kinds = {one.kind for one in advice(found, program.layouts, accesses=program.accesses)}
+    assert StructureKind.COUNT_APART not in kinds
+
+
 def test_counters_of_which_none_carries_the_line_are_counted_per_cpu_together(program: Program) -> None:
     (one,) = program.of_totals(read=10)
     assert (one.kind, one.members) == (StructureKind.COUNT_APART, ("sent", "received"))

@@ -12,7 +12,7 @@ import pytest
 from documented import obeys
 from linesmith_command import linesmith
 
-from linesmith.analyzer.demo import program
+from linesmith.analyzer.demo import walkthrough
 
 pytestmark = pytest.mark.xdist_group("suggest-command")
 
@@ -20,8 +20,8 @@ pytestmark = pytest.mark.xdist_group("suggest-command")
 @pytest.fixture(scope="module")
 def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory with the example program, compiled with debug information, and its profile."""
-    directory = program.unpack(tmp_path_factory.mktemp("example") / "sources")
-    program.build(directory, program.find_compiler())
+    directory = walkthrough.unpack(tmp_path_factory.mktemp("example") / "sources")
+    walkthrough.build(directory, walkthrough.find_compiler())
     return directory
 
 
@@ -98,19 +98,12 @@ def test_facts_of_the_source_and_a_limit_of_growth_are_kept_to(
 
 
 def test_another_configuration_is_asked_as_well(example: Path, tmp_path: Path) -> None:
-    larger = program.unpack(tmp_path / "sources")
+    larger = walkthrough.unpack(tmp_path / "sources")
     header = larger / "session_index.h"
     header.write_text(header.read_text().replace("  uint64_t created;", "  uint64_t more[3];\n  uint64_t created;"))
-    program.build(larger, program.find_compiler())
+    walkthrough.build(larger, walkthrough.find_compiler())
     text = suggest(example, "--full", "--configuration", str(larger / "bench"))
     assert "  - Also legal in bench, where struct session_index has 128 bytes: its size stays.\n" in text
-
-
-def test_the_recommended_candidate_is_the_one_that_patch_takes(example: Path, document: dict[str, Any]) -> None:
-    chosen = next(one for one in document["candidates"] if one["recommended"])
-    words = ("bench", "bench.c2c", "--tree", ".", "--cflags=-std=c11", "--format", "json")
-    taken = json.loads(linesmith("patch", *words, cwd=example).stdout)
-    assert (taken["candidate"], taken["name"]) == (chosen["number"], chosen["name"])
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from linesmith.analyzer.model import (
     Candidate,
     HolderChange,
     JudgedLine,
+    JudgedPair,
     MemoryUse,
     Move,
     MoveKind,
@@ -92,12 +93,35 @@ def test_the_first_change_is_explained_below_the_table() -> None:
 def test_the_change_that_saves_most_is_explained_and_one_without_a_figure_last() -> None:
     def line(rank: int, name: str, saved: float, *advice: StructuralAdvice) -> Proposed:
         judgement = replayed(100 - saved)
-        found = replace(LINE, rank=rank, share=0.5 - rank / 10, objects=(replace(LINE.objects[0], type=name),))
+        found = replace(LINE, rank=rank, share=0.5 - rank / 100, objects=(replace(LINE.objects[0], type=name),))
         made = proposed(replace(moved(), judgement=judgement)) if saved else proposed(advice=advice)
         return replace(made, finding=found)
 
     text = text_of(line(0, "node", 0, SPLIT), line(1, "tree", 40), line(2, "list", 60))
     assert "\n3  list: move used behind id, candidate cjrcg\n" in text
+    many = text_of(*(line(rank, f"tree_{rank}", 20) for rank in range(14)), line(14, "list", 60))
+    assert ": move used behind id, candidate cjrcg\n" in many.partition("list")[2], (
+        "which has a row, though it is a small part"
+    )
+
+
+def test_what_remains_is_what_the_replay_leaves_not_a_limit_of_the_profile() -> None:
+    shared = "true sharing on used (57% of the line), which no layout removes"
+    finding = replace(LINE, triage=replace(LINE.triage, sentence=f"{LINE.triage.sentence}; {shared}"))
+    text = text_of(replace(proposed(replace(moved(), judgement=replayed(40))), finding=finding))
+    assert "  remains   40 of the record's 100 contended loads, with true sharing on used, which no order\n" in text
+
+
+def test_misses_after_stores_to_the_member_itself_are_named_too() -> None:
+    pairs = JudgedPair("used", "used", true_sharing=True, before=70, after=20), *replayed(40).pairs
+    text = text_of(proposed(replace(moved(), judgement=replace(replayed(40), pairs=pairs))))
+    assert "used misses after stores to itself (stores by pool_take" in text
+
+
+def test_what_an_alignment_asks_of_the_allocator_is_on_the_screen() -> None:
+    where = "objects are allocated at multiples of 64 bytes: malloc() need not."
+    candidate = replace(moved(), notes=(f"Holds only where {where}", "Only the layout was checked."))
+    assert f"  needs     {where}\n" in text_of(proposed(candidate))
 
 
 def test_what_was_not_checked_is_named_with_the_command_that_checks_it() -> None:
@@ -201,7 +225,7 @@ NOT_REPLAYED = replace(moved(), judgement=replace(NOT_JUDGED, refusal="Nothing w
         ),
         pytest.param(
             replace(moved(), judgement=replace(replayed(12), lines=(JudgedLine(("limit", "owner"), 3, 9),))),
-            "worse the line of limit, owner, 3 -> 9 misses; the saving is net of it",
+            "worse misses of limit, owner, 3 -> 9; the saving is net of it",
             id="a line gets more misses",
         ),
     ],

@@ -8,6 +8,7 @@ come to its end before the other begins, and nothing would be contended.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
@@ -28,18 +29,10 @@ T = TypeVar("T")
 SOURCES = Path(__file__).with_name("sources")
 QUEUE_H, QUEUE_C = ((SOURCES / f"queue.{end}").read_text() for end in "hc")
 PLAN = (SOURCES / "plan.toml").read_text()
-# Without the blocks that calibrate the noise.
+# Without the blocks that calibrate the noise: some seconds on an idle machine.
 BRIEF = PLAN.replace("warm_up = 0", "warm_up = 0\nplacebos = 0")
-# Some seconds on an idle machine: two trials, one of them confirmed.
-SHORT = BRIEF.replace("trials = 3", "trials = 2").replace("[search]", "[search]\nconfirm = 1")
 # What an undisturbed run recorded. Recordings of threads differ by some accesses, and so may what follows from them.
-REREAD = SHORT.replace('command = "{queue} work"', 'profile = "undisturbed/profile"')
-# By name: a plan and a number of workers.
-MODES = {
-    "benchmark": (SHORT, 1),
-    "reread": (REREAD, 1),
-    "simulate": (SHORT.replace('"estimate", "benchmark"', '"estimate", "replay", "simulate"'), 2),
-}
+REREAD = BRIEF.replace('command = "{queue} work"', 'profile = "undisturbed/profile"')
 # The tail moves to the next line, which is what helps.
 APART = (SOURCES / "apart.patch").read_text()
 # Head and tail change places: they still meet.
@@ -87,9 +80,9 @@ def in_a_thread(folder: Path) -> Iterator[OneThread]:
         yield OneThread(folder / "0", thread)
 
 
-def in_processes(folder: Path, workers: int = 1) -> AbstractContextManager[Pool]:
-    """So many workers, each a process of its own."""
-    return executor("local").open({"workers": workers}, folder)
+def in_processes(folder: Path) -> AbstractContextManager[Pool]:
+    """One worker that is a process of its own."""
+    return executor("local").open({"workers": 1}, folder)
 
 
 @contextmanager
@@ -119,3 +112,8 @@ def tuned(path: Path, folder: Path, text: str = PLAN, *, hear: Hear = silent, wo
     """The result of ``tune`` in the run directory ``path``."""
     with at_work(path, folder, workers) as (run, pool):
         return tune(plan_in(text, folder), run, pool, hear)
+
+
+def samples_of(result: Result) -> Counter[tuple[str, float]]:
+    """How often each number was measured of each variant."""
+    return Counter((one.variant, one.value) for one in result.samples)

@@ -96,45 +96,58 @@ def opened(lab: Lab, folder: Path) -> AbstractContextManager[Pool]:
     return executor("dask").open({"scheduler": lab.address, "bench": "fast"}, folder)
 
 
-@pytest.fixture(scope="module")
-def warm(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("warm")
+def locally(folder: Path, workers: int = 1) -> AbstractContextManager[Pool]:
+    return executor("local").open({"workers": workers}, folder)
 
 
-@pytest.fixture(scope="module")
-def pool(lab: Lab, warm: Path) -> Iterator[Pool]:
-    with opened(lab, warm) as pool:
-        yield pool
-
-
-def test_tasks_go_to_machines_that_may_do_them(pool: Pool, warm: Path) -> None:
-    assert pool.slots == 3
-    assert [pool.submit(partial(double, number), "build").result() for number in range(3)] == [0, 2, 4]
-    assert pool.submit(partial(double, 4), "bench").result() == 8
-    assert (warm / "machine-2").is_dir()
-
-
-def test_a_machine_benchmarks_one_thing_at_a_time(pool: Pool) -> None:
-    first, second = (pool.submit(partial(span, 0.2), "bench") for _ in range(2))
-    (begin, end), (other_begin, other_end) = first.result(), second.result()
-    assert end <= other_begin or other_end <= begin
-
-
-def test_what_a_function_raises_is_raised(pool: Pool) -> None:
-    with pytest.raises(ValueError, match="not in machine-"):
-        pool.submit(refuse, "build").result()
-
-
-def test_the_task_of_a_killed_process_runs_again(pool: Pool, tmp_path: Path) -> None:
-    assert pool.submit(partial(die_once, tmp_path / "mark"), "build").result() == "again"
-
-
-def test_what_is_cancelled_ends_with_its_children(lab: Lab, tmp_path: Path) -> None:
+def test_tasks_go_to_machines_that_may_do_them(lab: Lab, tmp_path: Path) -> None:
     with opened(lab, tmp_path) as pool:
-        task = pool.submit(leave_children, "bench")
-        wait_until(lambda: living_in(tmp_path / "machine-2") > 0)
-    assert isinstance(task.exception(timeout=300), ExecutorFailed)
-    wait_until(lambda: living_in(tmp_path / "machine-2") == 0)
+        assert pool.slots == 3
+        assert [pool.submit(partial(double, number), "build").result() for number in range(3)] == [0, 2, 4]
+        assert pool.submit(partial(double, 4), "bench").result() == 8
+    assert (tmp_path / "machine-2").is_dir()
+
+
+@pytest.mark.parametrize("kind", ["dask", "local"])
+def test_what_a_function_raises_is_raised_and_the_task_of_a_killed_process_runs_again(
+    lab: Lab, tmp_path: Path, kind: str
+) -> None:
+    """Unless it kills every process that it is given."""
+    with opened(lab, tmp_path) if kind == "dask" else locally(tmp_path) as pool:
+        assert pool.slots == (3 if kind == "dask" else 1)
+        with pytest.raises(ValueError, match=r"not in (machine-)?[0-2]"):
+            pool.submit(refuse, "build").result()
+        assert pool.submit(partial(die_once, tmp_path / "mark"), "build").result() == "again"
+        if kind == "local":
+            with pytest.raises(WorkerLost, match="3 workers were lost"):
+                pool.submit(die, "build").result()
+        assert pool.submit(partial(double, 4), "build").result() == 8
+
+
+@pytest.mark.parametrize("kind", ["dask", "local"])
+def test_one_thing_is_benchmarked_at_a_time(lab: Lab, tmp_path: Path, kind: str) -> None:
+    """On a machine; where workers share this one, nothing else runs meanwhile either."""
+    with opened(lab, tmp_path) if kind == "dask" else locally(tmp_path, 3) as pool:
+        needs = ("bench", "bench") if kind == "dask" else ("build", "build", "bench", "build", "bench", "bench")
+        futures = [(need, pool.submit(partial(span, 0.1), need)) for need in needs]
+        spans = [(need, *future.result()) for need, future in futures]
+    for number, (need, begin, end) in enumerate(spans):
+        others = [one for place, one in enumerate(spans) if place != number]
+        if need == "bench":
+            assert all(other_end <= begin or other_begin >= end for _, other_begin, other_end in others)
+
+
+@pytest.mark.parametrize("kind", ["dask", "local"])
+def test_the_end_kills_what_tasks_began_and_their_children(lab: Lab, tmp_path: Path, kind: str) -> None:
+    place = tmp_path / ("machine-2" if kind == "dask" else "0")
+    with opened(lab, tmp_path) if kind == "dask" else locally(tmp_path) as pool:
+        running = pool.submit(leave_children, "bench")
+        waiting = pool.submit(partial(double, 4), "bench")
+        wait_until(lambda: living_in(place) == _FAMILY)
+    if kind == "local":
+        assert (living_in(place), waiting.cancelled()) == (0, True)
+    assert isinstance(running.exception(timeout=300), ExecutorFailed)
+    wait_until(lambda: living_in(place) == 0)
 
 
 @pytest.mark.study
@@ -182,50 +195,13 @@ with executor("local").open({"workers": 1}, Path(sys.argv[1])) as pool:
 """
 
 
-def locally(workers: int, folder: Path) -> AbstractContextManager[Pool]:
-    return executor("local").open({"workers": workers}, folder)
-
-
-def test_answers_and_errors_come_back_from_warm_folders(tmp_path: Path) -> None:
-    with locally(2, tmp_path) as pool:
-        assert pool.slots == 2
-        assert [pool.submit(partial(double, number), "build").result() for number in range(5)] == [0, 2, 4, 6, 8]
-        with pytest.raises(ValueError, match=r"not in [01]"):
-            pool.submit(refuse, "build").result()
+def test_what_cannot_be_sent_is_told(tmp_path: Path) -> None:
+    with locally(tmp_path) as pool:
         with pytest.raises(ExecutorFailed, match="answer cannot be sent"):
             pool.submit(unsendable, "build").result()
         with pytest.raises(ExecutorFailed, match="cannot be sent to a worker"):
             pool.submit(lambda warm: warm, "build").result()
-        assert pool.submit(partial(double, 4), "build").result() == 8
-
-
-def test_the_task_of_a_killed_worker_runs_again_unless_it_kills_every_worker(tmp_path: Path) -> None:
-    with locally(1, tmp_path) as pool:
-        assert pool.submit(partial(die_once, tmp_path / "mark"), "build").result() == "again"
-        with pytest.raises(WorkerLost, match="3 workers were lost"):
-            pool.submit(die, "build").result()
-        assert pool.submit(partial(double, 4), "build").result() == 8
-
-
-def test_nothing_else_runs_while_one_benchmarks(tmp_path: Path) -> None:
-    with locally(3, tmp_path) as pool:
-        needs = ("build", "build", "bench", "build", "bench", "bench")
-        futures = [(kind, pool.submit(partial(span, 0.1), kind)) for kind in needs]
-        spans = [(kind, *future.result()) for kind, future in futures]
-    for number, (kind, begin, end) in enumerate(spans):
-        others = [one for place, one in enumerate(spans) if place != number]
-        if kind == "bench":
-            assert all(other_end <= begin or other_begin >= end for _, other_begin, other_end in others)
-
-
-def test_the_end_kills_what_tasks_began_and_their_children(tmp_path: Path) -> None:
-    with locally(1, tmp_path) as pool:
-        running = pool.submit(leave_children, "build")
-        waiting = pool.submit(partial(double, 4), "build")
-        wait_until(lambda: living_in(tmp_path / "0") == _FAMILY)
-    assert living_in(tmp_path / "0") == 0
-    assert isinstance(running.exception(), ExecutorFailed)
-    assert waiting.cancelled()
+        assert [pool.submit(partial(double, number), "build").result() for number in range(3)] == [0, 2, 4]
 
 
 def test_an_owner_that_is_killed_leaves_nobody_behind(tmp_path: Path) -> None:
@@ -234,12 +210,12 @@ def test_an_owner_that_is_killed_leaves_nobody_behind(tmp_path: Path) -> None:
     wait_until(lambda: living_in(tmp_path / "0") == _FAMILY)
     os.kill(owner.pid, signal.SIGKILL)
     owner.wait()
-    with locally(1, tmp_path) as pool:
+    with locally(tmp_path) as pool:
         # The warm folder is lent again only when the last of the old worker's processes is dead.
         assert pool.submit(partial(double, 4), "build").result() == 8
         assert living_in(tmp_path / "0") == 0
 
 
 def test_a_number_of_workers_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ExecutorFailed, match="is not a number from 1 to 256"), locally(0, tmp_path):
+    with pytest.raises(ExecutorFailed, match="is not a number from 1 to 256"), locally(tmp_path, 0):
         pass

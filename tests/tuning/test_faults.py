@@ -8,8 +8,7 @@ from difflib import unified_diff
 from pathlib import Path
 
 import pytest
-from tuning.killing import samples_of
-from tuning.project import APART, BRIEF, QUEUE_C, benched, in_processes, project
+from tuning.project import APART, BRIEF, QUEUE_C, benched, in_processes, project, samples_of
 
 from linesmith.analyzer.base.errors import DiskFull, GuestHung, GuestNotBooted, GuestOutOfMemory, GuestPanicked
 from linesmith.analyzer.model import FailureKind, Result, Variant

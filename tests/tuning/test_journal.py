@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -17,8 +19,7 @@ from threading import Event
 
 import pytest
 from tuning.jobs import wait_until
-from tuning.killing import kill_at_random, left_over, started
-from tuning.project import APART, BRIEF, SHORT, at_work, project, tuned
+from tuning.project import APART, BRIEF, REREAD, at_work, project, samples_of, tuned
 
 from linesmith.analyzer.base.errors import DiskFull, JournalError
 from linesmith.analyzer.model import Result, Site, Variant
@@ -120,29 +121,25 @@ def test_a_folder_without_a_run_cannot_be_gone_on_with(tmp_path: Path) -> None:
         RunDirectory.open(tmp_path / "tree" / ".." / "run")
 
 
-def damage(path: Path) -> None:
-    content = bytearray(path.read_bytes())
-    content[4096:8192] = b"\xaa" * 4096
-    path.write_bytes(content)
-
-
-def replace_by_another(path: Path) -> None:
-    path.unlink()
-    change(path, "CREATE TABLE songs (title TEXT)")
-
-
-def change(path: Path, statement: str = "PRAGMA user_version = 99") -> None:
-    with sqlite3.connect(path) as database:
-        database.execute(statement)
-
-
 @pytest.mark.parametrize(
-    ("spoil", "why"),
-    [(damage, "restore it from a copy"), (replace_by_another, "not a journal of linesmith"), (change, "version 99")],
+    ("statement", "why"),
+    [
+        ("", "restore it from a copy"),
+        ("CREATE TABLE songs (title TEXT)", "not a journal of linesmith"),
+        ("PRAGMA user_version = 99", "version 99"),
+    ],
 )
-def test_what_is_no_journal_of_ours_is_told(run: RunDirectory, spoil: Callable[[Path], None], why: str) -> None:
+def test_what_is_no_journal_of_ours_is_told(run: RunDirectory, statement: str, why: str) -> None:
+    """One that is damaged, another program's, and one of a later version."""
     run.close()
-    spoil(run.path / "journal.sqlite")
+    journal = run.path / "journal.sqlite"
+    content = journal.read_bytes()
+    if not statement:
+        journal.write_bytes(content[:4096] + b"\xaa" * 4096 + content[8192:])
+    if statement.startswith("CREATE"):
+        journal.unlink()
+    with sqlite3.connect(journal) as database, suppress(sqlite3.DatabaseError):
+        database.execute(statement)
     with pytest.raises(JournalError, match=why):
         RunDirectory.open(run.path)
 
@@ -225,11 +222,57 @@ def test_the_second_run_waits_for_the_first_and_says_so(tmp_path: Path) -> None:
 # A run whose process is stopped at any moment leaves no process and goes on
 
 
+_DRIVER = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[3])
+from tuning.project import in_processes, tuned
+if __name__ == "__main__":
+    tuned(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[4], workers=in_processes)
+"""
+
+
+def started(run: Path, folder: Path, plan: str = BRIEF) -> subprocess.Popen[bytes]:
+    """A process that begins the run, or goes on with it."""
+    command = (sys.executable, "-c", _DRIVER, str(run), str(folder), str(Path(__file__).parents[1]), plan)
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def working_in(run: Path) -> list[str]:
+    """The processes that work for a run."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            with suppress(OSError):
+                words = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                if f"{run}/" in words or str(entry.joinpath("cwd").readlink()).startswith(str(run)):
+                    found.append(words)
+    return found
+
+
 @pytest.mark.study
-@pytest.mark.parametrize(("mode", "kills"), [("reread", 4), ("simulate", 2)])
-def test_nothing_is_lost_nor_counted_twice(tmp_path: Path, mode: str, kills: int) -> None:
-    random = Random(1)  # noqa: S311 - repeatable moments, no secret
-    assert kill_at_random(project(tmp_path / "project"), kills, random, mode).wrong == []
+def test_nothing_is_lost_nor_counted_twice(tmp_path: Path) -> None:
+    """One worker that reads a recording comes to the very same trials, samples and end."""
+    folder, begin = project(tmp_path / "project"), time.monotonic()
+    undisturbed = tuned(folder / "undisturbed", folder, BRIEF)
+    seconds, random, run = time.monotonic() - begin, Random(1), folder / "run"  # noqa: S311 - repeatable moments
+    for _ in range(4):
+        process = started(run, folder, REREAD)
+        with suppress(subprocess.TimeoutExpired):
+            process.communicate(timeout=random.uniform(0.1, seconds))
+        process.kill()
+        process.communicate()
+        wait_until(lambda: not working_in(run))
+    ends = [
+        (
+            one.finished,
+            one.best,
+            samples_of(one),
+            [(each.point, each.fidelity, each.variant, each.cost) for each in one.trials],
+        )
+        for one in (tuned(run, folder, REREAD), undisturbed)
+    ]
+    assert ends[0] == ends[1]
 
 
 # An interrupt of ``bench`` is also in tests/prove.
@@ -244,5 +287,5 @@ def test_a_run_that_is_stopped_leaves_no_process_and_goes_on(tmp_path: Path, num
     process.send_signal(number)
     process.communicate(timeout=300)
     assert process.returncode != 0
-    assert left_over(run) == []
-    assert tuned(run, folder, SHORT).finished
+    wait_until(lambda: not working_in(run))
+    assert tuned(run, folder, BRIEF).finished

@@ -38,18 +38,3 @@ def test_processes_and_threads_do_the_iterations_asked_for(workload: Path, name:
 def test_the_names_are_all_told(workload: Path) -> None:
     told = [line.split()[0] for line in run(workload).stderr.splitlines() if line.startswith("  ")]
     assert told == [*NAMES, "memcg_charge"]  # which needs root and a hierarchy of its own: it runs in guests only
-
-
-def test_pairs_need_an_even_number(workload: Path) -> None:
-    ended = run(workload, "unix_pairs", "3", "1")
-    assert (ended.returncode, ended.stderr) == (
-        2,
-        "workload: unix_pairs needs an even number of workers: Invalid argument\n",
-    )
-
-
-@pytest.mark.parametrize("words", [("dup_close", "0", "1"), ("dup_close", "2", "1x"), ("nothing", "2", "1")])
-def test_other_words_are_answered_with_the_usage(workload: Path, words: tuple[str, ...]) -> None:
-    ended = run(workload, *words)
-    assert ended.returncode == 2
-    assert ended.stderr.startswith("usage: workload [--threads] NAME WORKERS ITERATIONS")

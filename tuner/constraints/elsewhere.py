@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 
-from linesmith.analyzer.layouts.alignment import with_inferred_alignment
 from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.gaps import with_inferred_alignment
 from linesmith.analyzer.layouts.placement import (
     BYTE,
     GROUP_BEGIN,

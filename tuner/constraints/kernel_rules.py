@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from linesmith.analyzer.base.text import listed
-from linesmith.analyzer.layouts.alignment import with_inferred_alignment
 from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.gaps import with_inferred_alignment
 from linesmith.analyzer.layouts.leaves import flatten
 from linesmith.analyzer.layouts.placement import BYTE, refusal
 from linesmith.analyzer.layouts.store import MemberOutline, outlines_of

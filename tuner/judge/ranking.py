@@ -2,8 +2,8 @@
 """Which variants deserve fresh runs, and which of them won: never the luckiest sample.
 
 The best of many noisy means is good partly by luck. So means are drawn in towards no change, the more the less is known
-of them, before variants are ranked; and what is said of the winner comes from samples taken after it was chosen. Of
-variants that cannot be told apart the smallest change comes first: it is the one that a reviewer would take.
+of them, before variants are ranked; and what is stated of the winner comes from samples taken after it was chosen. Of
+variants that cannot be distinguished the smallest change comes first: it is the one that a reviewer would take.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ import numpy as np
 from scipy.special import ndtr, stdtrit
 
 from linesmith.analyzer.model import Better, Comparison, Rules, VerdictKind
-from linesmith.tuner.judge.interval import FAR, RatioInterval, level, planned_looks, seed_of
-from linesmith.tuner.judge.verdict import NOISY, losses
+from linesmith.tuner.judge.verdict import FAR, NOISY, RatioInterval, level, losses, planned_looks, seed_of
 
-# Half a 95 % interval in standard errors: what optimizers are told of a single point.
+# Half a 95 % interval in standard errors: what optimizers are given of a single point.
 REACH = 1.96
 FEWEST_BLOCKS = 2
 # A ratio that is as good as none; it still has a logarithm.
@@ -33,7 +32,7 @@ _NO_EFFORTS: Mapping[str, int] = MappingProxyType({})
 
 
 def cost(comparisons: Iterable[Comparison]) -> tuple[float, float]:
-    """The cost of a variant with its spread, as optimizers are told: below one is better, 1.96 standard errors.
+    """The cost of a variant with its spread, as optimizers are given: below one is better, 1.96 standard errors.
 
     It is the geometric mean over the comparisons that decide; the cost of a metric that should be high is that of the
     baseline to the variant. Raises ``ValueError`` when nothing decides.
@@ -88,7 +87,7 @@ def _smallest_first(
     best = order[0]
 
     def is_as_good(name: str) -> bool:
-        """Whether it cannot be told from the best, and gains a good part of what that does."""
+        """Whether it cannot be distinguished from the best, and gains a good part of what that does."""
         reach = math.hypot(costs[name][1], costs[best][1])
         return costs[name][0] - costs[best][0] <= reach and 1 - ranked[name] >= _WORTHWHILE * (1 - ranked[best])
 
@@ -207,9 +206,9 @@ def decide(comparisons: Sequence[Comparison], rules: Rules) -> StopDecision:
 
 
 def settled(one: Comparison, rules: Rules) -> bool:
-    """Whether more blocks would hardly change what is said.
+    """Whether more blocks would hardly change what is stated.
 
-    A difference is told, or none that matters is left, or none will be found. A guard is settled when it is known not
+    A difference is known, or none that matters is left, or none will be found. A guard is settled when it is known not
     to lose more than it may.
     """
     if one.verdict in (VerdictKind.BETTER, VerdictKind.WORSE):

@@ -15,8 +15,8 @@ from math import prod
 from linesmith.analyzer.attribution.line_objects import NO_OTHER
 from linesmith.analyzer.attribution.lock import is_lock
 from linesmith.analyzer.base.errors import NothingToSuggest
-from linesmith.analyzer.layouts.alignment import record_alignment
 from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.gaps import record_alignment
 from linesmith.analyzer.layouts.placement import visible_places
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
@@ -25,11 +25,12 @@ from linesmith.analyzer.model import (
     LineMember,
     LineObject,
     Outcome,
+    SharingCost,
     TriageKind,
 )
-from linesmith.analyzer.sharing.parts import own_members
+from linesmith.analyzer.sharing.parts import OF_LINE, own_members
 from linesmith.analyzer.sharing.triage import top_members
-from linesmith.tuner.cost.meetings import cost
+from linesmith.tuner.propose.meetings import cost
 from linesmith.tuner.propose.subject import ContendedRecord
 
 SHARD = "shard the lock with what it protects (per CPU or per node)"
@@ -78,23 +79,23 @@ _OTHERWISE = "for the kernel that was profiled, give its own ELF file"
 def meeting_here(finding: Finding, layouts: Layouts) -> Finding:
     """The finding with the members and pairs that meet in this build as well; others are returned as they are.
 
-    Raises ``NothingToSuggest`` if there are pairs, and none of them does.
+    Raises ``NothingToSuggest`` if there are pairs, and none of them does, or if most meet a member that is not known.
     """
     target = finding.objects[0] if finding.objects else None
     own = own_members(finding)
     if target is None or target.layout is None:
         return finding
-    # A record that is sure and laid out as here: what is in doubt of its members is said with the candidate.
+    # A record that is sure and laid out as here: what is uncertain of its members is stated with the candidate.
     unsure = target.margin < NO_OTHER and any(one.doubted for one in own)
     if not target.ways and not unsure:
         return finding
     sure = {one: one.object_offset or 0 for one in own if not one.doubted}
     known = _between(finding, {one.top for one in sure})
-    if finding.triage.pairs and not known:
+    if finding.triage.pairs and (not known or _mostly_unknown(finding, {one.top for one in sure})):
         places = ", ".join(f"{one.offset:#x}" for one in own if one.doubted)
         raise NothingToSuggest(
-            f"Line {finding.rank}: which members of {target.type} are at {places} is unknown in this build, "
-            f"so there is no pair to separate; {_OTHERWISE}."
+            f"Line {finding.rank}: the report's build lays out {target.type} otherwise, and which members it has at "
+            f"{places} is not known, so there is no pair to separate; {_OTHERWISE}."
         )
     start = _start(finding, target, sure, layouts) if target.ways else target.start
     here = {one for one, place in sure.items() if 0 <= place + start < finding.bytes}
@@ -109,7 +110,7 @@ def meeting_here(finding: Finding, layouts: Layouts) -> Finding:
     others = [one for one in finding.members if one not in own]
     moved = [replace(one, offset=sure[one] + start, moved=0) for one in here]
     names = {one.top for one in here}
-    sharings = [one for one in finding.cost.sharings if {one.victim.member, one.writer.member} <= names]
+    sharings = [one for one in finding.cost.sharings if _tops(one) <= names]
     return replace(
         finding,
         objects=(replace(target, start=start, phase=start % finding.bytes, ways=()), *finding.objects[1:]),
@@ -117,6 +118,18 @@ def meeting_here(finding: Finding, layouts: Layouts) -> Finding:
         triage=replace(finding.triage, pairs=pairs),
         cost=replace(finding.cost, sharings=tuple(sharings)),
     )
+
+
+def _mostly_unknown(finding: Finding, known: set[str]) -> bool:
+    """Whether most of what members cost each other on the line is the part of one that is not ``known``."""
+    met = [one for one in finding.cost.sharings if one.victim.member != one.writer.member]
+    unknown = [one for one in met if not _tops(one) <= known]
+    return 2 * sum(one.contended.most for one in unknown) > sum(one.contended.most for one in met)
+
+
+def _tops(one: SharingCost) -> set[str]:
+    """The members of which the two sides are elements, or parts on one line."""
+    return {side.member.partition("[")[0].partition(OF_LINE)[0] for side in (one.victim, one.writer)}
 
 
 def _between(finding: Finding, names: set[str]) -> tuple[ConflictPair, ...]:

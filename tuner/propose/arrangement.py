@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
+from math import inf
 
-from linesmith.analyzer.layouts.placement import BYTE, LayoutAtom, MemberShape, place_shapes, shape_of
+import numpy as np
+
+from linesmith.analyzer.layouts.placement import BYTE, LayoutAtom, shape_of
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Churn, Member, Move, MoveKind, Strategy
-from linesmith.tuner.cost.meetings import Cost, cost
+from linesmith.tuner.propose.meetings import Cost, costs
+from linesmith.tuner.propose.phases import Integers
 from linesmith.tuner.propose.subject import ContendedRecord
 
 _SINGLE = {
@@ -20,6 +25,9 @@ _SINGLE = {
     MoveKind.FILL_HOLE: Strategy.HOLE,
     MoveKind.ALIGN: Strategy.ALIGN,
 }
+# Arrangements that are placed and priced at once, and a cost that all of them are below.
+BATCH = 512
+UNLIMITED = Cost(inf, inf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +54,6 @@ class Arrangement:
     def members(self, parts: tuple[LayoutAtom, ...]) -> tuple[Member, ...]:
         """The members in this order, alignments set."""
         return tuple(member for atom in self.order for member in _members_of(parts, atom, self.aligned.get(atom)))
-
-    def shapes(self, subject: ContendedRecord) -> Iterator[MemberShape]:
-        """Their shapes in this order."""
-        for atom in self.order:
-            if atom in self.aligned:
-                yield from map(shape_of, _members_of(subject.parts, atom, self.aligned[atom]))
-            else:
-                yield from subject.shapes[atom]
 
 
 def _members_of(parts: tuple[LayoutAtom, ...], atom: int, alignment: int | None) -> tuple[Member, ...]:
@@ -138,14 +138,17 @@ def gathered(subject: ContendedRecord, start: Arrangement, atoms: Iterable[int])
 
 def swaps(subject: ContendedRecord, start: Arrangement, atoms: Iterable[int]) -> Iterator[Arrangement]:
     """Each atom of ``atoms`` changing places with every other that may: each is one member, which a swap names."""
+    places = {atom: place for place, atom in enumerate(start.order)}
     for atom in atoms:
         for other in start.order:
             single = all(subject.parts[one].name and len(subject.parts[one].members) == 1 for one in (atom, other))
             if single and atom != other and subject.freedom.segments[atom] == subject.freedom.segments[other]:
-                exchanged = {atom: other, other: atom}
-                order = tuple(exchanged.get(one, one) for one in start.order)
+                order = list(start.order)
+                order[places[atom]], order[places[other]] = other, atom
                 move = Move(MoveKind.SWAP, subject.parts[atom].name, partner=subject.parts[other].name)
-                yield replace(start, order=order, moves=(*start.moves, move), moved=_also(start.moved, atom, other))
+                yield replace(
+                    start, order=tuple(order), moves=(*start.moves, move), moved=_also(start.moved, atom, other)
+                )
 
 
 def aligns(subject: ContendedRecord, start: Arrangement, atoms: Iterable[int]) -> Iterator[Arrangement]:
@@ -156,7 +159,7 @@ def aligns(subject: ContendedRecord, start: Arrangement, atoms: Iterable[int]) -
 
 
 def aligned(subject: ContendedRecord, start: Arrangement, atom: int) -> Arrangement | None:
-    """``start`` with ``atom`` at the beginning of a cache line, unless it is there or cannot be said to be."""
+    """``start`` with ``atom`` at the beginning of a cache line, unless it is there or cannot be known to be."""
     first = subject.parts[atom].members[0]
     if first.is_bit_field or not first.name or (first.alignment or 1) >= CACHE_LINE_BYTES:
         return None
@@ -180,20 +183,61 @@ class Option:
 
 
 def price(subject: ContendedRecord, arrangement: Arrangement) -> Option:
-    """Place the arrangement by C's rules and price it.
+    """Place the arrangement by C's rules and price it."""
+    return next(prices(subject, (arrangement,)))
+
+
+def prices(subject: ContendedRecord, arrangements: Iterable[Arrangement], below: Cost = UNLIMITED) -> Iterator[Option]:
+    """Place each arrangement by C's rules and price it; those that cost less than ``below``, here and anywhere.
 
     Of objects that will begin elsewhere, the cost in the profile's phase is taken to change as much as that of all.
     """
-    laid = place_shapes(arrangement.shapes(subject), subject.layout.alignment)
-    positions = [position for atom in arrangement.order for position in subject.positions[atom]]
-    begins = {position: subject.base + bit // BYTE for position, bit in zip(positions, laid.starts, strict=True)}
-    starts = tuple(begins[position] for position in range(len(positions)))
-    granule = max(subject.heat.granule, laid.alignment) if arrangement.aligned else subject.heat.granule
-    growth, now = subject.growth(laid.size), subject.now
-    then = cost(subject.heat, starts, granule, growth)
-    if now.anywhere and (growth or granule != subject.heat.granule):
-        then = Cost(now.here * then.anywhere / now.anywhere, then.anywhere)
-    return Option(arrangement, starts, laid.size, granule, then)
+    waiting = iter(arrangements)
+    while batch := list(islice(waiting, BATCH)):
+        starts, sizes, granules = _laid_out(subject, batch)
+        growths = [subject.growth(size) for size in sizes]
+        found = np.empty((2, len(batch)))
+        for granule, growth in set(zip(granules, growths, strict=True)):
+            rows = [at for at, one in enumerate(zip(granules, growths, strict=True)) if one == (granule, growth)]
+            found[:, rows] = costs(subject.heat, starts[rows], granule, growth)
+            if subject.now.anywhere and (growth or granule != subject.heat.granule):
+                found[0, rows] = subject.now.here * found[1, rows] / subject.now.anywhere
+        wanted = (found[0] < below.here) & (found[1] < below.anywhere)
+        for at in np.flatnonzero(wanted).tolist():
+            cost = Cost(float(found[0, at]), float(found[1, at]))
+            yield Option(batch[at], tuple(starts[at].tolist()), sizes[at], granules[at], cost)
+
+
+def _laid_out(subject: ContendedRecord, batch: Sequence[Arrangement]) -> tuple[Integers, list[int], list[int]]:
+    """Of each arrangement a row of starts as an ``Option`` has them, its size and the granule of its objects."""
+    shapes = [shape for atom in subject.shapes for shape in atom]
+    size = np.array([shape.size if shape.width is None else shape.width for shape in shapes])
+    # What a bit-field may span; a member that is none begins at a multiple of its alignment in any case.
+    unit = np.array([-1 if shape.width is None else shape.size for shape in shapes])
+    forced = np.array([shape.forced for shape in shapes])
+    aligned = np.array([[shape.alignment for shape in shapes]] * len(batch))
+    for row, one in enumerate(batch):
+        for atom, alignment in one.aligned.items():
+            first, *_ = _members_of(subject.parts, atom, alignment)
+            aligned[row, subject.positions[atom][0]] = shape_of(first).alignment
+    # The places of atoms in the order, and from these the members one behind the other.
+    rank = np.empty((len(batch), len(subject.parts)), np.int16)
+    np.put_along_axis(rank, np.array([one.order for one in batch]), np.arange(len(subject.parts), dtype=np.int16), 1)
+    order = np.argsort(rank[:, subject.owners], axis=1, kind="stable")
+    starts, end, rows = np.empty_like(aligned), np.zeros(len(batch), np.int64), np.arange(len(batch))
+    for column in order.T:
+        step, most, bits = aligned[rows, column], unit[column], size[column]
+        begin = -(-end // step) * step
+        if most.max() >= 0:
+            end = -(-end // forced[column]) * forced[column]
+            begin = np.where(-(-(end % step + bits) // step) * step > most, -(-end // step) * step, end)
+        starts[rows, column] = begin
+        end = begin + bits
+    most = np.maximum(aligned.max(axis=1), max((subject.layout.alignment or 1) * BYTE, forced.max()))
+    sizes, alignments = -(-end // most) * most // BYTE, most // BYTE
+    least = subject.heat.granule
+    granules = [max(least, int(own)) if one.aligned else least for one, own in zip(batch, alignments, strict=True)]
+    return subject.base + starts // BYTE, sizes.tolist(), granules
 
 
 def fits(subject: ContendedRecord, option: Option) -> bool:
@@ -225,9 +269,16 @@ def staying_atoms(order: Sequence[int], sizes: Sequence[int], fixed: Collection[
     ``order`` has atoms by their old numbers, ``sizes`` how many members each atom has. Those of ``fixed`` stay.
     """
     places = {atom: place for place, atom in enumerate(order)}
-    best: list[tuple[int, tuple[int, ...]]] = []
+    # Atoms that follow each other as before stay all or none.
+    runs: list[list[int]] = []
     for atom in order:
-        if all((atom < other) == (places[atom] < places[other]) for other in fixed if other != atom):
-            before = max((one for one in best if one[1][-1] < atom), default=(0, ()))
-            best.append((before[0] + sizes[atom], (*before[1], atom)))
+        if runs and runs[-1][-1] + 1 == atom:
+            runs[-1].append(atom)
+        else:
+            runs.append([atom])
+    best: list[tuple[int, tuple[int, ...]]] = []
+    for run in runs:
+        if all((run[0] < other) == (places[run[0]] < places[other]) for other in fixed if other not in run):
+            before = max((one for one in best if one[1][-1] < run[0]), default=(0, ()))
+            best.append((before[0] + sum(sizes[atom] for atom in run), (*before[1], *run)))
     return frozenset(max(best, default=(0, ()))[1])

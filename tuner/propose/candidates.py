@@ -3,14 +3,18 @@
 
 Of all options that help, the best of each strategy for the same hot members is kept. Which one is recommended the
 judge decides (``tuner.replay.judged``).
+
+The options are every small change, placed and priced exactly. Single steps move, swap or align one atom. Changes of
+several steps move two hot atoms; or a group of hot atoms that do not disturb each other, such as a lock and what it
+protects, since each of them moved alone leaves the rest where it disturbs; or give a written member a line of its own.
+The packing solver adds orders of any number of moves.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from heapq import nsmallest
 
 from linesmith.analyzer.base.errors import NothingToSuggest
@@ -20,11 +24,25 @@ from linesmith.analyzer.layouts.placement import lay_out
 from linesmith.analyzer.model import Candidate, Finding, Layout, Move, MoveKind, Strategy
 from linesmith.analyzer.sharing.records import WORTH_CHANGING
 from linesmith.tuner.constraints.freedom import NO_PREMISES, Premises
-from linesmith.tuner.cost.meetings import proofs, residuals
-from linesmith.tuner.cost.phases import memory
 from linesmith.tuner.propose.advice import meeting_here, nothing_helps, refuse_hopeless
-from linesmith.tuner.propose.arrangement import Option, churn, lightest
-from linesmith.tuner.propose.search import options
+from linesmith.tuner.propose.arrangement import (
+    Arrangement,
+    Option,
+    aligned,
+    aligns,
+    churn,
+    fits,
+    gathered,
+    lightest,
+    moves,
+    placed,
+    prices,
+    swaps,
+    unchanged,
+)
+from linesmith.tuner.propose.meetings import proofs, residuals
+from linesmith.tuner.propose.packing import packed
+from linesmith.tuner.propose.phases import memory
 from linesmith.tuner.propose.subject import ContendedRecord, refused_elsewhere, subject
 from linesmith.tuner.propose.tradeoff import (
     Tradeoff,
@@ -32,11 +50,12 @@ from linesmith.tuner.propose.tradeoff import (
     disturbed,
     doubt,
     elsewhere,
+    exposures,
     left,
     notes,
+    smallest,
     smallest_first,
     split,
-    tradeoff,
 )
 
 # Why nothing is recommended as long as nothing was replayed.
@@ -51,6 +70,17 @@ MOST_JUDGED = 24
 SAME_STRATEGY = 2
 # Options of one strategy, the cheapest, for which it is worked out what they expose.
 SHORTLIST = 128
+# Up to here every single move of every atom is tried; a larger record has its cold atoms moved only in between the hot
+# ones, and one such as task_struct none of them, since the work grows with the cube of the atoms.
+EXHAUSTIVE_ATOMS, MOST_COLD_MOVED = 96, 192
+# Second moves are tried on top of this many first moves, the best of each hot atom.
+BEAM = 12
+# Of a larger record two moves are tried for so many of the hottest atoms: task_struct has 200 places for each.
+FEW_HOT = 6
+# How many hot atoms move together.
+MOST_TOGETHER = 4
+# What of its own contention an atom may have with the others of its group.
+HARMLESS = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +100,7 @@ class Suggestion:
 
 
 def propose(
-    finding: Finding,
-    layouts: Layouts,
-    limit: int = 5,
-    others: Iterable[Finding] = (),
-    premises: Premises = NO_PREMISES,
+    finding: Finding, layouts: Layouts, limit: int = 5, others: Iterable[Finding] = (), premises: Premises = NO_PREMISES
 ) -> tuple[Candidate, ...]:
     """The candidates of ``proposal``."""
     return proposal(finding, layouts, limit, others, premises).candidates
@@ -155,20 +181,27 @@ def _varied(target: ContendedRecord, found: Sequence[Option]) -> list[Tradeoff]:
     for option in found:
         key = option.arrangement.strategy, _grows(target, option), hot.intersection(option.arrangement.moved)
         groups.setdefault(key, []).append(option)
-    shortlists = (nsmallest(SHORTLIST, group, key=partial(_price, target)) for group in groups.values())
-    best = min(left(option.cost) for option in found)
-    return [min((tradeoff(target, one, best) for one in shortlist), key=smallest_first) for shortlist in shortlists]
+    now, best, varied = left(target.now), min(left(option.cost) for option in found), list[Tradeoff]()
+    for group in groups.values():
+        # Only those are looked at more closely that are no worse by what is quickly known.
+        worst = nsmallest(SHORTLIST, map(_quickly, group))[-1]
+        near = [option for option in group if _quickly(option) <= worst]
+        paid = elsewhere(target, near)
+        rows = ((*_quickly(one), paid[at], len(disturbed(target, one)), at) for at, one in enumerate(near))
+        shortlist = [near[int(row[-1])] for row in nsmallest(SHORTLIST, list(rows))]
+        moved = [churn(target, one.arrangement).members for one in shortlist]
+        rest = zip(shortlist, exposures(target, shortlist), moved, strict=True)
+        varied.append(smallest([Tradeoff(target, one, now, best, exposed, members) for one, exposed, members in rest]))
+    return varied
 
 
-def _price(target: ContendedRecord, option: Option) -> tuple[float, ...]:
-    """The part of the tradeoff that is quickly known, then how much the change disturbs."""
-    moved = len(option.arrangement.moved)
-    left_over = option.cost.here + option.cost.anywhere
-    return moved, left_over, option.cost.anywhere, elsewhere(target, option), len(disturbed(target, option))
+def _quickly(option: Option) -> tuple[float, ...]:
+    """The part of the tradeoff that is quickly known."""
+    return len(option.arrangement.moved), option.cost.here + option.cost.anywhere, option.cost.anywhere
 
 
 def candidate(finding: Finding, target: ContendedRecord, option: Option, layouts: Layouts) -> Candidate:
-    """The option with its layout and all that is said of it."""
+    """The option with its layout and all that is stated of it."""
     before = layouts.by_id(target.layout.id)
     option = replace(option, arrangement=lightest(target, option.arrangement, target.hot))
     then = after(target, option, before)
@@ -189,10 +222,7 @@ def candidate(finding: Finding, target: ContendedRecord, option: Option, layouts
         notes=notes(finding, target, option, in_doubt, torn),
         doubt=in_doubt,
         strategy=replace(option.arrangement, moves=moves_made).strategy,
-        memory=(
-            memory(target.heat.mixes, target.heat.granule),
-            memory(target.heat.mixes, option.granule, more),
-        ),
+        memory=(memory(target.heat.mixes, target.heat.granule), memory(target.heat.mixes, option.granule, more)),
         churn=churn(target, option.arrangement),
         proofs=proofs(target.heat, option.starts, option.granule, more),
         holders=target.holders.changes(option.granule, more),
@@ -200,6 +230,7 @@ def candidate(finding: Finding, target: ContendedRecord, option: Option, layouts
         firsts=target.heat.mixes.firsts((target.heat.granule, option.granule), more),
         loose=target.heat.mixes.loose(option.granule, more),
         split=torn,
+        exposed=exposures(target, [option])[0],
     )
 
 
@@ -207,13 +238,12 @@ def after(target: ContendedRecord, option: Option, before: Layout) -> Layout:
     """``before`` in the new order; an alignment that was only inferred is not written down as if it were declared."""
     placed = lay_out(target.layout, option.arrangement.members(target.parts))
     order = [position for atom in option.arrangement.order for position in target.positions[atom]]
-    members = tuple(
-        replace(member, alignment=before.members[position].alignment)
-        if target.owners[position] not in option.arrangement.aligned
-        else member
-        for position, member in zip(order, placed.members, strict=True)
-    )
-    return replace(placed, members=members, alignment=before.alignment)
+    members = list(placed.members)
+    for at, position in enumerate(order):
+        declared = before.members[position].alignment
+        if members[at].alignment != declared and target.owners[position] not in option.arrangement.aligned:
+            members[at] = replace(members[at], alignment=declared)
+    return replace(placed, members=tuple(members), alignment=before.alignment)
 
 
 def _named(target: ContendedRecord, option: Option) -> tuple[Move, ...]:
@@ -267,3 +297,123 @@ def reasons(answers: Sequence[Suggestion]) -> str:
         return "The profile holds no line to suggest anything for."
     more = len(answers) - 1
     return answers[0].refusal + (f" ({more} more lines have no candidate either.)" if more else "")
+
+
+def options(target: ContendedRecord) -> tuple[Option, ...]:
+    """Every small change that lowers the cost, one for each distinct layout, single steps first.
+
+    Of several steps only what does more than each single one. What leaves nothing at the size there is needs no more.
+    """
+    start = unchanged(target)
+    found = _helpful(target, _single_steps(target, start))
+    single = tuple(found.values())
+    if any(option.cost.anywhere == 0 and target.grown(option.size, option.granule) <= 0 for option in single):
+        return single
+    # Of the single steps only those count that no other is as good as.
+    best: list[Option] = []
+    for option in single:
+        if not any(_as_good(target, one, option) for one in best):
+            best = [*(one for one in best if not _as_good(target, option, one)), option]
+    for layout, option in _helpful(target, _several_steps(target, start)).items():
+        if not any(_as_good(target, one, option) for one in best):
+            found.setdefault(layout, option)
+    for layout, option in _helpful(target, packed(target)).items():
+        found.setdefault(layout, option)
+    return tuple(found.values())
+
+
+def _helpful(target: ContendedRecord, arrangements: Iterable[Arrangement]) -> dict[tuple[tuple[int, ...], int], Option]:
+    """By layout (starts and size) the first that has it and costs less in the profile's phase and over all phases."""
+    found: dict[tuple[tuple[int, ...], int], Option] = {}
+    seen = set[tuple[object, ...]]()
+
+    def distinct() -> Iterator[Arrangement]:
+        for one in arrangements:
+            if (key := (one.order, *one.aligned.items())) not in seen:
+                seen.add(key)
+                yield one
+
+    for option in prices(target, distinct(), target.now):
+        if (option.starts, option.size) not in found and fits(target, option):
+            found[option.starts, option.size] = option
+    return found
+
+
+def _as_good(target: ContendedRecord, one: Option, two: Option) -> bool:
+    """Whether a single step already does what several do."""
+    if one.cost.here > two.cost.here or one.cost.anywhere > two.cost.anywhere or one.size > two.size:
+        return False
+    return target.grown(one.size, one.granule) <= target.grown(two.size, two.granule)
+
+
+def _single_steps(target: ContendedRecord, start: Arrangement) -> Iterator[Arrangement]:
+    hot = target.hot
+    cold = [atom for atom in start.order if atom not in hot]
+    yield from moves(target, start, hot)
+    yield from swaps(target, start, hot)
+    yield from aligns(target, start, hot)
+    small = len(start.order) <= EXHAUSTIVE_ATOMS or not hot
+    if small or len(start.order) <= MOST_COLD_MOVED:
+        yield from moves(target, start, cold, None if small else range(min(hot), max(hot) + 1))
+
+
+def _several_steps(target: ContendedRecord, start: Arrangement) -> Iterator[Arrangement]:
+    """Changes of more than one step, those that need fewer first."""
+    owners = {target.owners[spot.member] for spot in target.heat.spots if spot.written}
+    written = [atom for atom in target.hot if atom in owners]
+    yield from _two_moves(target, start)
+    yield from _grouped(target, start)
+    yield from _isolated(target, start, written)
+
+
+def _two_moves(target: ContendedRecord, start: Arrangement) -> Iterator[Arrangement]:
+    """Two hot atoms moved, on top of the best places of the first; the first alone need not help."""
+    hot = target.hot if len(start.order) <= EXHAUSTIVE_ATOMS else target.hot[:FEW_HOT]
+    for atom in hot:
+        priced = prices(target, moves(target, start, [atom]))
+        first = sorted(priced, key=lambda option: (option.cost.anywhere, option.cost.here))
+        for option in first[: max(1, BEAM // len(hot))]:
+            yield from moves(target, option.arrangement, [other for other in hot if other != atom])
+
+
+def _grouped(target: ContendedRecord, start: Arrangement) -> Iterator[Arrangement]:
+    """Each group of several hot atoms at every place, the first of the declaration in front."""
+    for first, *rest in map(sorted, harmless_groups(target, target.hot)):
+        for place in target.freedom.places(first) if rest else ():
+            moved = placed(target, start, first, place)
+            together = gathered(target, moved, (first, *rest)) if moved is not None else None
+            if together is not None and together.order != start.order:
+                yield replace(together, purpose=Strategy.GROUP)
+
+
+def harmless_groups(target: ContendedRecord, ranked: Sequence[int]) -> list[list[int]]:
+    """The atoms of ``ranked`` in groups of those that hardly disturb each other, in the same order."""
+    costs: dict[frozenset[int], float] = {}
+    for contact in target.heat.sampled:
+        pair = frozenset((target.owners[contact.first.member], target.owners[contact.second.member]))
+        costs[pair] = costs.get(pair, 0.0) + contact.weight
+
+    def hostility(atom: int, others: Sequence[int]) -> float:
+        return sum(weight for pair, weight in costs.items() if atom in pair and pair - {atom} <= set(others))
+
+    found: list[list[int]] = []
+    for atom in ranked:
+        whole = sum(weight for pair, weight in costs.items() if atom in pair)
+        open_to = [one for one in found if len(one) < MOST_TOGETHER and hostility(atom, one) <= HARMLESS * whole]
+        if whole and open_to:
+            min(open_to, key=lambda one: hostility(atom, one)).append(atom)
+        else:
+            found.append([atom])
+    return found
+
+
+def _isolated(target: ContendedRecord, start: Arrangement, atoms: Iterable[int]) -> Iterator[Arrangement]:
+    """Each of ``atoms`` alone on a line, wherever it may be: what is behind it begins the next line."""
+    for atom in atoms if target.may_resize else ():
+        for place in target.freedom.places(atom):
+            there = placed(target, start, atom, place)
+            alone = None if there is None else aligned(target, there, atom)
+            if alone is not None and alone.order[-1] != atom:
+                alone = aligned(target, alone, alone.order[alone.order.index(atom) + 1])
+            if alone is not None:
+                yield replace(alone, purpose=Strategy.ISOLATE)

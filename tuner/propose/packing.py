@@ -7,7 +7,7 @@ line with what follows. Two beginnings that agree in these have the same best co
 (Bellman 1957; Held and Karp 1962). Nothing else is, unless the work would exceed its limit; then the cheapest stay.
 
 A record is made ready for that: its atoms are placed one behind the other, with a price for hot bytes that share a
-line. The prices are those of ``tuner.cost.meetings`` in whole units, so that sums are exact and ties are ties.
+line. The prices are those of ``tuner.propose.meetings`` in whole units, so that sums are exact and ties are ties.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from heapq import nsmallest
 from math import lcm
 from typing import NamedTuple
 
-from linesmith.analyzer.layouts.placement import BYTE, bit_field_start, round_up
+from linesmith.analyzer.layouts.placement import BYTE, bit_field_start, place_shapes, round_up
 from linesmith.analyzer.model import Strategy
-from linesmith.tuner.propose.arrangement import Arrangement, move_in, price, staying_atoms
+from linesmith.tuner.propose.arrangement import Arrangement, move_in, staying_atoms
 from linesmith.tuner.propose.subject import ContendedRecord
 
-# The heaviest possible cost is this many units; one unit is the smallest difference that is told apart.
+# The heaviest possible cost is this many units; one unit is the smallest difference that is distinguished.
 UNITS = 10**11
 # What no legal order costs: the price of members that must be apart and are not.
 FORBIDDEN = 10**14
@@ -144,13 +144,15 @@ class PackingProblem:
     def judge(self, order: tuple[int, ...]) -> JudgedOrder | None:
         """The order judged, ``None`` if it is not legal or another size follows: such objects begin elsewhere."""
         target = self.target
-        option = price(target, Arrangement(order))
+        placed = place_shapes((shape for item in order for shape in target.shapes[item]), target.layout.alignment)
         fixed = [item for item in order if item in self.fixed]
-        if option.size != target.layout.size or fixed != sorted(fixed):
+        if placed.size != target.layout.size or fixed != sorted(fixed):
             return None
-        if target.freedom.refuses(order, option.starts, option.size) is not None:
+        positions = (position for item in order for position in target.positions[item])
+        starts = [bit // BYTE for _, bit in sorted(zip(positions, placed.starts, strict=True))]
+        if target.freedom.refuses(order, tuple(target.base + start for start in starts), placed.size) is not None:
             return None
-        begins = [option.starts[position] + start - target.base for position, start, _ in self._places]
+        begins = [starts[position] + start for position, start, _ in self._places]
         units = sum(self.price(one, begins[one], other, begins[other]) for one, other in self._pairs)
         staying = staying_atoms(order, [1] * len(order), self.fixed)
         return JudgedOrder(units, len(order) - len(staying), order)

@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from linesmith.analyzer.attribution.lock import waits_for_lock
-from linesmith.analyzer.layouts.alignment import record_alignment
 from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.gaps import record_alignment
 from linesmith.analyzer.layouts.placement import visible_places
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,

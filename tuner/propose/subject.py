@@ -15,8 +15,8 @@ from functools import cached_property, lru_cache
 from linesmith.analyzer.access.questions import accesses_of
 from linesmith.analyzer.attribution.line_members import KNOWN
 from linesmith.analyzer.base.errors import NothingToSuggest, NotSimulated
-from linesmith.analyzer.layouts.alignment import inferences, record_alignment, with_inferred_alignment
 from linesmith.analyzer.layouts.collection import Layouts
+from linesmith.analyzer.layouts.gaps import inferences, record_alignment, with_inferred_alignment
 from linesmith.analyzer.layouts.placement import (
     BYTE,
     LayoutAtom,
@@ -26,17 +26,17 @@ from linesmith.analyzer.layouts.placement import (
     atoms,
     refusal,
     shape_of,
+    unmovable,
     visible_places,
 )
-from linesmith.analyzer.layouts.single_moves import unmovable
 from linesmith.analyzer.model import ConflictPair, Finding, HolderChange, Layout, Move, SourceFact
 from linesmith.analyzer.slab.allocation import Kernel, own_cache
 from linesmith.tuner.constraints.elsewhere import Elsewhere, elsewhere, facts_of, facts_within, opened
 from linesmith.tuner.constraints.freedom import NO_PREMISES, ConfiguredBuild, Freedom, Premises
 from linesmith.tuner.constraints.kernel_rules import holding_members
 from linesmith.tuner.constraints.rules import freedom
-from linesmith.tuner.cost.meetings import Cost, RecordHeat, cost, interest, record_heat, spots
-from linesmith.tuner.cost.phases import PhaseMixes, changed_cache, memory_use
+from linesmith.tuner.propose.meetings import Cost, RecordHeat, cost, interest, record_heat, spots
+from linesmith.tuner.propose.phases import PhaseMixes, changed_cache, memory_use
 from linesmith.tuner.replay.scene import Relocation, holder_around
 
 # Hot atoms that are looked at, those that cost most.
@@ -73,9 +73,7 @@ class Holders:
         if not growth and granule <= now:
             return ()
         size = self.record.size
-        known: dict[int, Relocation] = {
-            self.record.id: Relocation((), size, size + growth, now, max(now, granule)),
-        }
+        known: dict[int, Relocation] = {self.record.id: Relocation((), size, size + growth, now, max(now, granule))}
         found = dict.fromkeys(filter(None, (self._change(one, known) for one in self._holding)))
         return tuple(sorted(found, key=_worst_first))
 

@@ -10,16 +10,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from linesmith.analyzer.attribution.variables import apart_sentence
 from linesmith.analyzer.base.text import listed
-from linesmith.analyzer.layouts.alignment import record_alignment, with_inferred_alignment
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.gaps import ObjectStarts, lines, phases, straddles
+from linesmith.analyzer.layouts.gaps import (
+    ObjectStarts,
+    lines,
+    phases,
+    record_alignment,
+    straddles,
+    with_inferred_alignment,
+)
 from linesmith.analyzer.layouts.placement import BYTE, place_member, visible, visible_places
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Finding, Layout, Member
-from linesmith.tuner.cost.meetings import Cost, adjacent_cost, proofs, residual_share, residuals
-from linesmith.tuner.cost.phases import memory
-from linesmith.tuner.propose.arrangement import Option, churn
+from linesmith.tuner.propose.arrangement import Option
+from linesmith.tuner.propose.meetings import Cost, MemberSpot, adjacent_cost, proofs, residual_costs, residuals
+from linesmith.tuner.propose.phases import Floats, memory
 from linesmith.tuner.propose.subject import ContendedRecord, notes_elsewhere
 
 # What one exposed member is taken to cost, as a share of what can be saved.
@@ -45,45 +53,39 @@ IN_THE_SOURCE = "#if blocks, offset assertions, initialisers by position and mem
 class Tradeoff:
     """What speaks for and against ``option``; less is better in all.
 
-    ``left`` are contended samples that stay, the mean of the profile's phase and of all objects, of ``now`` as it is;
-    the best option leaves ``best``. ``exposed`` is how many members without samples newly meet a writer, as much as
-    each is probably read. ``members`` move, ``disturbed`` is the share of the others whose offsets change. ``growth``,
-    of ``size`` bytes, may be negative; ``held`` is by how much the record around it grows that grows most. Both make
-    objects take a share of ``heavier`` more memory. ``around_lock`` tells that others move away from a lock that stays.
-    ``details`` decide between equals.
+    The best option leaves ``best`` of ``now`` contended samples. ``exposed`` is how many members without samples newly
+    meet a writer, as much as each is probably read. ``members`` move.
     """
 
+    target: ContendedRecord
     option: Option
     now: float
     best: float
-    left: float
     exposed: float
     members: int
-    disturbed: float
-    size: int
-    growth: int
-    heavier: float
-    around_lock: bool
-    details: tuple[float, ...]
-    held: int = 0
 
     @property
     def grown(self) -> int:
         """Bytes by which the record or one around it becomes larger, negative where all shrink."""
-        return max(self.growth, self.held)
+        return self.target.grown(self.option.size, self.option.granule)
 
     @property
     def cost(self) -> float:
         """Contended samples that stay, with those that are risked."""
-        return self.left + EXPOSED_COST * (self.now - self.best) * self.exposed
+        return left(self.option.cost) + EXPOSED_COST * (self.now - self.best) * self.exposed
 
     @property
     def price(self) -> float:
         """What is left of what can be saved, as a share, with what churn and growth must earn; doing nothing has 1."""
-        share = self.growth / self.size if self.growth else self.heavier
+        target, size = self.target, self.target.layout.size
+        growth, moved = self.option.size - size, disturbed(target, self.option)
+        share = growth / size if growth else heavier(target, self.option)
         grown = share + (WORTH_GROWING if self.grown > 0 else 0.0)
-        changed = WORTH_A_MOVE * self.members + WORTH_DISTURBING * self.disturbed
-        around = AROUND_A_LOCK if self.around_lock else 0.0
+        shifted = sum(target.interest[position] for position in moved) / max(sum(target.interest), 1.0)
+        changed = WORTH_A_MOVE * self.members + WORTH_DISTURBING * shifted
+        locks = {target.owners[spot.member] for spot in self._writers if spot.lock}
+        around_lock = bool(locks) and locks.isdisjoint(self.option.arrangement.moved)
+        around = AROUND_A_LOCK if around_lock else 0.0
         return (self.cost - self.best) / (self.now - self.best) + changed + around + min(grown, MOST_FOR_GROWING)
 
     @property
@@ -91,73 +93,67 @@ class Tradeoff:
         """Whether a record grows, and how many members move: the smaller change has less of it."""
         return self.grown > 0, self.members
 
-
-def tradeoff(target: ContendedRecord, option: Option, best: float) -> Tradeoff:
-    """What speaks for and against a priced option; the best of all leaves ``best`` contended samples."""
-    growth = option.size - target.layout.size
-    objects = target.heat.mixes.starts(option.granule, target.growth(option.size))
-    names = {contact.writer for contact in target.heat.sampled}
-    writers = [spot for spot in target.heat.spots if spot.name in names]
-    locks = {target.owners[spot.member] for spot in writers if spot.lock}
-    changed = disturbed(target, option)
-    return Tradeoff(
-        option=option,
-        now=left(target.now),
-        best=best,
-        left=left(option.cost),
-        exposed=exposure(target, option.starts, option.granule),
-        members=churn(target, option.arrangement).members,
-        disturbed=sum(target.interest[position] for position in changed) / max(sum(target.interest), 1.0),
-        size=target.layout.size,
-        growth=growth,
-        heavier=heavier(target, option),
-        around_lock=bool(locks) and locks.isdisjoint(option.arrangement.moved),
-        details=(
+    @property
+    def details(self) -> tuple[float, ...]:
+        """What decides between equals."""
+        target, option = self.target, self.option
+        objects = target.heat.mixes.starts(option.granule, target.growth(option.size))
+        return (
             option.cost.anywhere,
-            elsewhere(target, option),
+            elsewhere(target, [option])[0],
             option.size,
-            all(target.owners[spot.member] not in option.arrangement.moved for spot in writers),
+            all(target.owners[spot.member] not in option.arrangement.moved for spot in self._writers),
             adjacent_cost(target.heat, option.starts, objects),
-            len(changed),
-        ),
-        held=target.holders.growth(option.granule, growth),
-    )
+            len(disturbed(target, option)),
+        )
+
+    @property
+    def _writers(self) -> list[MemberSpot]:
+        names = {contact.writer for contact in self.target.heat.sampled}
+        return [spot for spot in self.target.heat.spots if spot.name in names]
 
 
-def exposure(target: ContendedRecord, starts: Sequence[int], granule: int) -> float:
-    """How many members without samples newly meet a written one, each as much as it is probably used (0 to 1).
+def exposures(target: ContendedRecord, options: Sequence[Option]) -> list[float]:
+    """Of each option how many members without samples newly meet a written one, as much as each is probably used.
 
-    Each counts once, for the mean of the profile's phases and all phases, as far as ``starts`` (bytes in the object by
-    member position; objects start every ``granule`` bytes) make it more than it is now.
+    Each counts once, for the mean of the profile's phases and all phases, as far as the option makes it more than now.
     """
-    sampled = {spot.member for spot in target.heat.spots}
-    found = 0.0
-    for position in range(len(starts)):
-        if position not in sampled and (then := _exposed(target, position, starts, granule)):
-            now = _exposed(target, position, target.starts, target.heat.granule)
-            found += target.interest[position] * max(0.0, then - now)
+    now, found = _exposed(target, [target.starts], target.heat.granule), [0.0] * len(options)
+    for granule in {one.granule for one in options}:
+        places = [at for at, one in enumerate(options) if one.granule == granule]
+        then = _exposed(target, [options[at].starts for at in places], granule)
+        more = np.maximum(then - now, 0.0) * target.interest
+        more[:, [spot.member for spot in target.heat.spots]] = 0.0
+        for at, row in zip(places, more.tolist(), strict=True):
+            found[at] = float(sum(row))
     return found
 
 
-def _exposed(target: ContendedRecord, position: int, starts: Sequence[int], granule: int) -> float:
-    """How much of the time the member at ``position`` shares a line with the written one that it meets most."""
-    heat, start, size = target.heat, starts[position], target.layout.members[position].size
+def _exposed(target: ContendedRecord, rows: Sequence[Sequence[int]], granule: int) -> Floats:
+    """How much of the time each member shares a line with the written one that it meets most, by position."""
+    heat, starts = target.heat, np.array(rows)
+    written = np.array([(one.member, one.start, one.size) for one in heat.spots if one.written], np.int64)
+    member, start, size = written.reshape(-1, 3, 1, 1).swapaxes(0, 1)
+    first, sizes = starts.T[member[:, 0, 0], :, np.newaxis] + start, [one.size for one in target.layout.members]
+    before = first <= starts
+    last, behind = np.where(before, first + size - 1, starts + sizes - 1), np.where(before, starts, first)
     mixes = heat.here(granule), heat.mix(granule)
-    found = 0.0
-    for spot in (one for one in heat.spots if one.written):
-        first = starts[spot.member] + spot.start
-        last, behind = (first + spot.size - 1, start) if first <= start else (start + size - 1, first)
-        found = max(found, sum(mix.share(last, behind, heat.line_bytes) for mix in mixes) / 2)
-    return found
+    here, anywhere = (mix.shares(last, behind, heat.line_bytes) for mix in mixes)
+    met: Floats = ((here + anywhere) / 2).max(axis=0, initial=0.0)
+    return met
 
 
-def elsewhere(target: ContendedRecord, option: Option) -> float:
-    """What an option costs a variable that another build puts elsewhere; nothing where all places count already."""
-    heat = target.heat
+def elsewhere(target: ContendedRecord, options: Sequence[Option]) -> list[float]:
+    """What options cost a variable that another build puts elsewhere; nothing where all places count already."""
+    heat, found = target.heat, [0.0] * len(options)
     if not heat.mixes.rows or not heat.mixes.placed:
-        return 0.0
-    anywhere = ObjectStarts(option.granule)
-    return sum(one.weight * residual_share(one, option.starts, heat.line_bytes, anywhere) for one in heat.contacts)
+        return found
+    for granule in {one.granule for one in options}:
+        places = [at for at, one in enumerate(options) if one.granule == granule]
+        starts = np.array([options[at].starts for at in places])
+        for at, cost in zip(places, residual_costs(heat, starts, ObjectStarts(granule)), strict=True):
+            found[at] = cost
+    return found
 
 
 def left(cost: Cost) -> float:
@@ -165,9 +161,19 @@ def left(cost: Cost) -> float:
     return (cost.here + cost.anywhere) / 2
 
 
+def smallest(found: Sequence[Tradeoff]) -> Tradeoff:
+    """The first by ``smallest_first``, whose details only those are asked for that nothing else distinguishes."""
+    least = min(map(_roughly, found))
+    return min((one for one in found if _roughly(one) == least), key=smallest_first)
+
+
+def _roughly(one: Tradeoff) -> tuple[float, ...]:
+    return *one.effort, round(one.cost / max(one.now - one.best, 1e-9) / STEP)
+
+
 def smallest_first(one: Tradeoff) -> tuple[float, ...]:
     """What to order by: growth, then members that move, then what is left and risked, then details."""
-    return *one.effort, round(one.cost / max(one.now - one.best, 1e-9) / STEP), *one.details
+    return *_roughly(one), *one.details
 
 
 def best_first(one: Tradeoff) -> tuple[float, ...]:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Replay: a recorded trace run again as if its objects had another layout."""
+"""Replay: a recorded trace, or runs made up from a profile, run again as if their objects had another layout."""

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from heapq import nsmallest
 from itertools import combinations
+from operator import itemgetter
 
 from linesmith.analyzer.base.errors import NotSimulated
 from linesmith.analyzer.model import Layout, Move, MoveKind, Strategy
@@ -26,13 +26,14 @@ from linesmith.tuner.propose.arrangement import (
     move_in,
     moves,
     price,
+    prices,
     staying_atoms,
     swaps,
     unchanged,
 )
 from linesmith.tuner.propose.candidates import after
 from linesmith.tuner.propose.subject import ContendedRecord
-from linesmith.tuner.propose.tradeoff import EXPOSED_COST, exposure, heavier, left
+from linesmith.tuner.propose.tradeoff import EXPOSED_COST, exposures, heavier, left
 from linesmith.tuner.replay.runs import RecordRuns, ReplayedLayout
 
 # Steps that one change is made of, and atoms that each tries to place, those with most misses.
@@ -46,13 +47,11 @@ MOST_TOLD_APART = 24
 MOST_REPLAYED = 64
 # Options that share lines alike, of which the one that exposes least is replayed.
 MOST_ALIKE = 12
-# Of those replayed, the ones with fewest misses, for which it is worked out what they expose.
-MOST_WEIGHED = 12
 # What two atoms that do not share a line should cost each other when they do, of the misses that the cooler one had.
 CHANCE = 0.25
 # A step goes on only if it saves this share of the misses that there were at first.
 LEAST_STEP = 0.01
-# Phases in which lines are told apart, where objects begin at any multiple of their alignment.
+# Phases in which lines are distinguished, where objects begin at any multiple of their alignment.
 PHASES = (0, 16, 32, 48)
 
 # Misses of two atoms by each other's stores, and of an atom by its own.
@@ -63,42 +62,46 @@ Neighbours = tuple[tuple[tuple[int, ...], ...], ...]
 
 def climbed(target: ContendedRecord, runs: RecordRuns, before: Layout) -> tuple[Option, ...]:
     """The layout after each step, the first of one step; ``before`` is the record as it is declared."""
-    here = _Footing(price(target, unchanged(target)), runs.sketch({}))
-    first, found = here.replayed.total, list[Option]()
+    here = _Footing(price(target, unchanged(target)), {}, runs.sketched_total({}))
+    first, found = here.total, list[Option]()
     most: dict[int, float] = {}
     while len(found) < MOST_STEPS:
-        sharing = _sharing(target, runs, here.replayed)
+        sharing = _sharing(target, runs, runs.sketch(here.after))
         parted: dict[int, float] = {}
         for pair, count in sharing.items():
             for atom in pair if len(pair) > 1 else ():
                 parted[atom] = parted.get(atom, 0.0) + count
         most = {atom: max(parted.get(atom, 0.0), most.get(atom, 0.0)) for atom in {**most, **parted}}
         steps = _steps(target, here, sharing, parted, most) if parted else []
-        low = nsmallest(MOST_WEIGHED, _replayed(target, runs, before, steps), key=lambda one: one.replayed.total)
-        if not low or here.replayed.total - low[0].replayed.total < LEAST_STEP * first:
+        less = [one for one in _replayed(target, runs, before, steps) if one.total <= here.total - LEAST_STEP * first]
+        if not less:
             break
-        here = low[0] if runs.complete else min(low, key=partial(_risked, target, first - low[0].replayed.total))
+        here = min(less, key=lambda one: one.total) if runs.complete else _least_risky(target, first, less)
         found.append(replace(here.option, arrangement=_in_few_moves(target, here.option.arrangement)))
     return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
 class _Footing:
-    """A layout that was replayed."""
+    """A layout that was replayed: what the record is ``after``, by its id, and how many misses it has then."""
 
     option: Option
-    replayed: ReplayedLayout
+    after: Mapping[int, Layout]
+    total: float
 
 
-def _risked(target: ContendedRecord, saved: float, one: _Footing) -> float:
-    """Misses, with those that members without samples may have that newly meet a writer."""
-    return one.replayed.total + EXPOSED_COST * saved * exposure(target, one.option.starts, one.option.granule)
+def _least_risky(target: ContendedRecord, first: float, less: Sequence[_Footing]) -> _Footing:
+    """Fewest misses, with those that members without samples may have that newly meet a writer."""
+    each = EXPOSED_COST * (first - min(one.total for one in less))
+    risks = exposures(target, [one.option for one in less])
+    return min(zip(less, risks, strict=True), key=lambda one: one[0].total + each * one[1])[0]
 
 
 def _replayed(target: ContendedRecord, runs: RecordRuns, before: Layout, steps: Iterable[Option]) -> Iterator[_Footing]:
     for option in steps:
         try:
-            yield _Footing(option, runs.sketch({before.id: after(target, option, before)}))
+            laid_out = {before.id: after(target, option, before)}
+            yield _Footing(option, laid_out, runs.sketched_total(laid_out))
         except NotSimulated:
             continue
 
@@ -140,8 +143,7 @@ def _steps(
     now, whole = _neighbours(target, here.option, hot), sum(parted.values()) / 2
     alike: dict[tuple[Neighbours, int], list[Option]] = {}
     made = list(_arrangements(target, here.option.arrangement, hot[:MOST_PLACED]))
-    for arrangement in made[:: -(-len(made) // MOST_PLACES) or 1]:
-        option = price(target, arrangement)
+    for option in prices(target, made[:: -(-len(made) // MOST_PLACES) or 1]):
         key = _neighbours(target, option, hot), option.size
         level = fits(target, option) and heavier(target, option) <= 0
         if level and key != (now, here.option.size):
@@ -157,7 +159,7 @@ def _steps(
 def _safest(target: ContendedRecord, alike: Sequence[Option]) -> Option:
     """Of options that share lines alike the one that exposes least; of many, some from front to back are looked at."""
     some = alike[:: -(-len(alike) // MOST_ALIKE)]
-    return min(some, key=lambda one: exposure(target, one.starts, one.granule))
+    return min(zip(exposures(target, some), some, strict=True), key=itemgetter(0))[1]
 
 
 def _arrangements(target: ContendedRecord, start: Arrangement, atoms: Sequence[int]) -> Iterator[Arrangement]:

@@ -2,7 +2,8 @@
 """The judge: every candidate is replayed, and what its replay says decides which one is recommended.
 
 A change must make the record better by replay in all of its interval, and be worth its review: each member that moves
-must save its part of what can be saved. Memory is paid by every object, also by those that nobody contends for: a
+must save its part of what can be saved, and so must each that a profile does not have and that newly meets a written
+one. Memory is paid by every object, also by those that nobody contends for: a
 change that takes more of it must save much, and several times what the best change saves that takes none. Of two
 changes that replay cannot tell apart the smaller wins.
 """
@@ -21,16 +22,15 @@ from linesmith.analyzer.model import CACHE_LINE_BYTES, NOT_JUDGED, Candidate, Fi
 from linesmith.analyzer.sharing.parts import own_members
 from linesmith.analyzer.sharing.triage import top_members
 from linesmith.tuner.constraints.freedom import Premises
-from linesmith.tuner.cost.meetings import contended_on
 from linesmith.tuner.propose.candidates import MOST_CANDIDATES, Suggestion, candidate
-from linesmith.tuner.reconstruction.reconstructed import reconstructed
+from linesmith.tuner.propose.meetings import contended_on
+from linesmith.tuner.propose.tradeoff import EXPOSED_COST, WORTH_A_MOVE
 from linesmith.tuner.replay.climb import climbed
+from linesmith.tuner.replay.reconstructed import reconstructed
 from linesmith.tuner.replay.replayer import may_be_equal, open_trace
 from linesmith.tuner.replay.runs import RecordRuns, ReplayedLayout
 from linesmith.tuner.replay.scene import sampled_scene, scene
 
-# What each member that moves must save, as a share of what the best candidate saves.
-WORTH_A_MOVE = 0.06
 # What a record that grows must save: as a share of its misses, for growing at all, and for each share of memory that
 # its objects then take more, to no more than half; and so many times what the best that does not grow saves.
 WORTH_GROWING = 0.15
@@ -82,7 +82,7 @@ def traced(
     """The run of each record in a trace of the recording ``profile``; raises ``TraceError``.
 
     Where the machine fetches pairs of lines, pairs are what counts. ``named`` has the alternatives of unions that are
-    meant, by record. Misses are told as parts of the ``total``, of a record that is not in it as the trace has them.
+    meant, by record. Misses are parts of the ``total``, of a record that is not in it as the trace has them.
     """
     distinct = {record.id: record for record in records}
     scenes = [scene(record, profile.areas, layouts, named.get(record.id, ())) for record in distinct.values()]
@@ -174,6 +174,15 @@ class Contender:
         return *self.effort, self.around_lock
 
     @property
+    def price(self) -> float:
+        """What it must save: for its moves, and for members newly on the line of a written one that may be used.
+
+        A recorded trace has all that the run used.
+        """
+        risk = self.candidate.exposed if self.candidate.judgement.runs > 1 else 0.0
+        return WORTH_A_MOVE * self.candidate.churn.members + EXPOSED_COST * risk
+
+    @property
     def saved(self) -> float:
         """Misses that go away."""
         return self.candidate.judgement.saved
@@ -254,8 +263,8 @@ def answered(answer: Suggestion, found: Sequence[Contender]) -> Suggestion:
 
 
 def _net(one: Contender, most: float) -> float:
-    """What is saved, less what its moves must save, as a share of the ``most`` that any saves."""
-    return one.saved / most - WORTH_A_MOVE * one.candidate.churn.members
+    """What is saved, less the price, as a share of the ``most`` that any saves."""
+    return one.saved / most - one.price
 
 
 def chosen(found: Sequence[Contender]) -> Contender | None:
@@ -269,7 +278,8 @@ def chosen(found: Sequence[Contender]) -> Contender | None:
     best = max(worth, key=lambda one: (_net(one, most), -one.candidate.churn.members), default=None)
     if best is None:
         return None
-    alike = [one for one in worth if one.burden < best.burden and may_be_equal(one.layout.windows, best.layout.windows)]
+    less = [one for one in worth if one.burden < best.burden and (one.effort == best.effort or one.price <= best.price)]
+    alike = [one for one in less if may_be_equal(one.layout.windows, best.layout.windows)]
     return min(alike, key=lambda one: (one.burden, -one.saved), default=best)
 
 

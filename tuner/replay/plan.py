@@ -15,7 +15,7 @@ from math import gcd
 from linesmith.analyzer.base.errors import NotSimulated
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.placement import round_up
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Layout
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout
 from linesmith.tuner.replay.scene import MovedBytes, Relocation, SceneKind, TraceScene, relocation
 
 PAGE_BYTES = 4096
@@ -84,14 +84,14 @@ def unchanged(scene: TraceScene) -> ReplayPlan:
     return ReplayPlan(tuple(KindPlan() for _ in scene.kinds))
 
 
-def plan_for(scene: TraceScene, candidate: Candidate, layouts: Layouts) -> ReplayPlan:
-    """The candidate's layout for every object of the scene; raises ``NotSimulated`` where an object cannot have it."""
-    return relaid(scene, {candidate.before.id: candidate.after}, layouts)
-
-
 def relaid(scene: TraceScene, after: Mapping[int, Layout], layouts: Layouts) -> ReplayPlan:
-    """The plan under which each record whose id is a key of ``after`` has that layout; raises ``NotSimulated``."""
-    return ReplayPlan(tuple(_of_kind(kind, relocation(kind.outer, layouts, after)) for kind in scene.kinds))
+    """The plan under which each record whose id is a key of ``after`` has that layout.
+
+    Raises ``NotSimulated`` where an object cannot have it.
+    """
+    outers = {kind.outer.id: kind.outer for kind in scene.kinds}
+    moved = {number: relocation(outer, layouts, after) for number, outer in outers.items()}
+    return ReplayPlan(tuple(_of_kind(kind, moved[kind.outer.id]) for kind in scene.kinds))
 
 
 def aligned(scene: TraceScene, stride: int) -> ReplayPlan:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Replays a recorded trace as if its objects had another layout; docs/replay.md tells what that assumes.
 
-How far a change may be chance is told by a block bootstrap over windows of the trace. One trace is one interleaving.
+How far a change may be chance follows from a block bootstrap over windows of the trace. One trace is one interleaving.
 Its windows are taken as blocks that might have come in other numbers: they are drawn with replacement, and the change
 is computed anew each time. Of several runs that might all have been the real one, runs are drawn first. Source:
 Kuensch, "The jackknife and the bootstrap for general stationary observations", Annals of Statistics 17 (1989).
@@ -12,7 +12,7 @@ The trace of a recording lies where its profile does, and the profile knows its 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from hashlib import blake2b, file_digest
 from pathlib import Path
@@ -70,6 +70,8 @@ class Replay:
     def __init__(self, native: _replay.Replayer, scenes: tuple[TraceScene, ...]) -> None:
         self._native = native
         self.scenes = scenes
+        numbers = {rows: number for number, rows in enumerate(_distinct(scenes))}
+        self._numbers = [numbers[_rows(one)] for one in scenes]
         self.counts = TraceCounts(*native.counts)
         self.nodes = tuple(native.nodes)
         self.traced = {total.line_bytes: _misses(total.events) for total in native.totals}
@@ -77,19 +79,17 @@ class Replay:
 
     def accesses(self, scene: int) -> int:
         """How many accesses of the trace concern the scene with this number."""
-        return self._native.events(scene)
+        return self._native.events(self._numbers[scene])
 
     def run(self, scene: int, plan: ReplayPlan, line_bytes: int = CACHE_LINE_BYTES) -> ReplayOutcome:
         """What the scene with this number costs under ``plan``, with lines of 64, 128 or 256 bytes."""
-        kinds = []
-        for one in plan.kinds:
-            slabs = one.placement
-            placement = None if slabs is None else (slabs.stride, slabs.per_slab, slabs.slab_bytes, slabs.first)
-            pieces = [(piece.old, piece.size, piece.new) for piece in one.pieces]
-            kinds.append((pieces, one.tail, placement, one.shift))
         sharding = None if plan.sharding is None else self._sharding(self.scenes[scene], plan.sharding)
-        done = self._native.run(scene, kinds, line_bytes, WINDOWS, sharding)
+        done = self._native.run(self._numbers[scene], _kinds(plan), line_bytes, WINDOWS, sharding)
         return ReplayOutcome(line_bytes, _misses(done.events), tuple(done.windows), tuple(done.pairs))
+
+    def misses(self, scene: int, plan: ReplayPlan, line_bytes: int = CACHE_LINE_BYTES) -> int:
+        """Only the misses between CPUs, under a ``plan`` without shards, in a part of the time."""
+        return self._native.misses(self._numbers[scene], _kinds(plan), line_bytes)
 
     def _sharding(self, scene: TraceScene, sharding: Sharding) -> _replay.Sharding:
         members = [(one.offset, one.size) for one in scene.record.members if one.name in sharding.members]
@@ -102,6 +102,15 @@ class Replay:
         shards = range(len(self.nodes)) if sharding.by is ShardBy.CPU else self.nodes
         code = [(one.start, one.stop) for one in sharding.everywhere]
         return ranges, sharding.alignment, [shard % sharding.ways for shard in shards], code
+
+
+def _kinds(plan: ReplayPlan) -> list[_replay.KindPlan]:
+    kinds: list[_replay.KindPlan] = []
+    for one in plan.kinds:
+        slabs = one.placement
+        placement = None if slabs is None else (slabs.stride, slabs.per_slab, slabs.slab_bytes, slabs.first)
+        kinds.append(([(piece.old, piece.size, piece.new) for piece in one.pieces], one.tail, placement, one.shift))
+    return kinds
 
 
 class TurnPart(IntEnum):
@@ -133,6 +142,11 @@ class RunStep:
     site: int
     often: float
     part: TurnPart = TurnPart.DO
+
+    @property
+    def row(self) -> tuple[int, int, int, int, float, int]:
+        """The same for the replayer; a run has many."""
+        return self.address, self.width, self.kind, self.site, self.often, self.part
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +192,7 @@ class MadeRun:
     def __init__(
         self, nodes: Sequence[int], tasks: Sequence[RunTask], handover: float, ending: float, accesses: int, seed: int
     ) -> None:
-        rows = [(one.cpus, one.share, one.lock, one.hold, [astuple(step) for step in one.steps]) for one in tasks]
+        rows = [(one.cpus, one.share, one.lock, one.hold, [step.row for step in one.steps]) for one in tasks]
         self._native = _replay.Course(nodes, rows, handover, ending, accesses, seed)
 
     def counts(self, sites: int) -> list[SiteCounts]:
@@ -190,7 +204,7 @@ class MadeRun:
 
     def open(self, instructions: Sequence[int], scenes: Sequence[TraceScene]) -> Replay:
         """The run as a trace would give it; ``instructions`` are addresses of code by site."""
-        return Replay(self._native.open(instructions, _rows(scenes), LINE_SIZES), tuple(scenes))
+        return Replay(self._native.open(instructions, _distinct(scenes), LINE_SIZES), tuple(scenes))
 
 
 def _site_counts(one: _replay.Events, shadowed: int, shared: int, stored: int) -> SiteCounts:
@@ -199,15 +213,17 @@ def _site_counts(one: _replay.Events, shadowed: int, shared: int, stored: int) -
     return SiteCounts(missed + one.hits + one.upgrade, modified, missed, one.upgrade, shadowed, shared, stored)
 
 
-def _rows(scenes: Sequence[TraceScene]) -> list[list[tuple[int, int, int, int]]]:
-    return [
-        [
-            (area.address, area.stride, area.count, number)
-            for number, kind in enumerate(one.kinds)
-            for area in kind.areas
-        ]
-        for one in scenes
-    ]
+def _rows(scene: TraceScene) -> tuple[_replay.Row, ...]:
+    return tuple(
+        (area.address, area.stride, area.count, number)
+        for number, kind in enumerate(scene.kinds)
+        for area in kind.areas
+    )
+
+
+def _distinct(scenes: Sequence[TraceScene]) -> list[tuple[_replay.Row, ...]]:
+    """The objects of each scene, once; a record and one that it holds have the same."""
+    return list(dict.fromkeys(map(_rows, scenes)))
 
 
 def open_trace(path: Path, scenes: Sequence[TraceScene], line_sizes: Sequence[int] = LINE_SIZES) -> Replay:
@@ -221,7 +237,7 @@ def open_trace(path: Path, scenes: Sequence[TraceScene], line_sizes: Sequence[in
             "be followed; record it again"
         )
     try:
-        native = _replay.open_trace(str(path), _rows(scenes), list(line_sizes))
+        native = _replay.open_trace(str(path), _distinct(scenes), list(line_sizes))
     except _replay.TraceError as error:
         raise TraceError(str(error)) from None
     except (ValueError, MemoryError) as error:

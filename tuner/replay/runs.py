@@ -2,7 +2,7 @@
 """The runs that judge every change of one record: a recorded trace, or runs reconstructed from samples.
 
 Each run is replayed as it was and under the change. What counts is the net: misses on all lines on which objects of
-the record lie, with the members around it, the objects beside it and the memory between them. Where the allocator
+the record lie, with the members around it, the objects next to it and the memory between them. Where the allocator
 decides at which byte of a line an object begins, a change is judged in all places that it may get.
 """
 
@@ -16,7 +16,7 @@ from math import hypot
 
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Interval, JudgedLine, JudgedPair, Judgement, Layout
-from linesmith.tuner.replay.plan import KindPlan, ReplayPlan, in_all_phases, plan_for, relaid, unchanged
+from linesmith.tuner.replay.plan import KindPlan, ReplayPlan, in_all_phases, relaid, unchanged
 from linesmith.tuner.replay.replayer import Replay, Windows, change_interval
 from linesmith.tuner.replay.scene import TraceScene
 
@@ -72,7 +72,7 @@ class RecordRuns:
         whole: float,
         line_bytes: int = CACHE_LINE_BYTES,
     ) -> None:
-        """``counted`` is what the profile counts of the record; ``None``: misses are told as the run has them."""
+        """``counted`` is what the profile counts of the record; ``None``: misses are reported as the run has them."""
         self._runs = tuple(runs)
         self.layouts = layouts
         self._whole = whole
@@ -82,6 +82,9 @@ class RecordRuns:
         self.phases = len(in_all_phases(unchanged(self.here), self.here))
         self.now = self.under(unchanged)
         self._scale = 1.0 if counted is None or not self.now.total else counted / self.now.total
+        # A profile counts misses after a store, the run also stores that take the line back from others.
+        after_store = sum(self.now.pairs.values())
+        self._pair_scale = self._scale * self.now.total / after_store if after_store else self._scale
 
     @property
     def nodes(self) -> tuple[int, ...]:
@@ -97,23 +100,29 @@ class RecordRuns:
         """All runs under a plan; raises ``NotSimulated`` where an object cannot have it."""
         return self._under(plan_of, len(self._runs), self.phases)
 
-    def _under(self, plan_of: PlanOf, most: int, phases: int) -> ReplayedLayout:
-        """``most`` of the runs, a single one in so many phases."""
-        rows, sums = [], defaultdict[tuple[Place, Place, bool], float](float)
-        taken = self._runs[:most]
-        for at, (replay, number) in enumerate(taken):
+    def _planned(
+        self, plan_of: PlanOf, most: int, phases: int
+    ) -> Iterator[tuple[Replay, int, ReplayPlan, tuple[ReplayPlan, ...]]]:
+        """``most`` of the runs: the number of the scene, its plan, and that in the phases to replay."""
+        for at, (replay, number) in enumerate(self._runs[:most]):
             here = replay.scenes[number]
-            plans = in_all_phases(plan_of(here), here) if self.phases > 1 else (plan_of(here),)
+            plan = plan_of(here)
+            plans = in_all_phases(plan, here) if self.phases > 1 else (plan,)
             plans = plans[:: max(1, len(plans) // phases)]
             # Of many runs each has the objects in one phase.
-            chosen = plans if len(taken) == 1 else (plans[at % len(plans)],)
-            outcomes = [replay.run(number, one, self._line_bytes) for one in chosen]
+            yield replay, number, plan, plans if min(most, len(self._runs)) == 1 else (plans[at % len(plans)],)
+
+    def _under(self, plan_of: PlanOf, most: int, phases: int) -> ReplayedLayout:
+        rows, sums = [], defaultdict[tuple[Place, Place, bool], float](float)
+        planned = tuple(self._planned(plan_of, most, phases))
+        for replay, number, _, plans in planned:
+            outcomes = [replay.run(number, one, self._line_bytes) for one in plans]
             part = 1 / len(outcomes)
             rows.append(tuple(part * sum(each) for each in zip(*(one.windows for one in outcomes), strict=True)))
             for one in (pair for outcome in outcomes for pair in outcome.pairs):
                 key = (one.victim_kind, one.victim_offset), (one.writer_kind, one.writer_offset), one.true_sharing
-                sums[key] += part * (one.local + one.remote) / len(taken)
-        return ReplayedLayout(plan_of(self.here), tuple(rows), sums)
+                sums[key] += part * (one.local + one.remote) / len(planned)
+        return ReplayedLayout(planned[0][2], tuple(rows), sums)
 
     def sketch(self, after: Mapping[int, Layout]) -> ReplayedLayout:
         """Some of the runs, in some of the phases, with the layout ``after`` of each record whose id is a key.
@@ -122,9 +131,15 @@ class RecordRuns:
         """
         return self._under(lambda here: relaid(here, after, self.layouts), SKETCHED_RUNS, SKETCHED_PHASES)
 
+    def sketched_total(self, after: Mapping[int, Layout]) -> float:
+        """The total of the same sketch, in a part of the time."""
+        planned = self._planned(lambda here: relaid(here, after, self.layouts), SKETCHED_RUNS, SKETCHED_PHASES)
+        rows = [[replay.misses(number, one, self._line_bytes) for one in plans] for replay, number, _, plans in planned]
+        return sum(sum(row) / len(row) for row in rows) / len(rows)
+
     def under_candidate(self, candidate: Candidate) -> ReplayedLayout:
         """All runs with the candidate's layout; raises ``NotSimulated``."""
-        return self.under(lambda here: plan_for(here, candidate, self.layouts))
+        return self.under(lambda here: relaid(here, {candidate.before.id: candidate.after}, self.layouts))
 
     def judgement(self, then: ReplayedLayout) -> Judgement:
         """What a layout does to the misses."""
@@ -158,7 +173,7 @@ class RecordRuns:
         sums = [defaultdict[tuple[str, str, bool], float](float) for _ in range(2)]
         for side, counts in zip(sums, (self.now.pairs, then.pairs), strict=True):
             for (victim, writer, own), count in counts.items():
-                side[self._name(victim), self._name(writer), own] += count * self._scale
+                side[self._name(victim), self._name(writer), own] += count * self._pair_scale
         old, new = sums
         least = LEAST_CHANGE * self.now.total * self._scale
         differ = sorted(old.keys() | new.keys(), key=lambda key: (-abs(old[key] - new[key]), key))
@@ -173,7 +188,7 @@ class RecordRuns:
         for place in old.keys() | new.keys():
             line = groups[self._line(place, then.plan)]
             before, after = line.get(self._name(place), (0.0, 0.0))
-            line[self._name(place)] = before + old[place] * self._scale, after + new[place] * self._scale
+            line[self._name(place)] = before + old[place] * self._pair_scale, after + new[place] * self._pair_scale
         found = []
         for members in groups.values():
             names = sorted(members, key=lambda name: (-max(members[name]), name))
@@ -186,7 +201,7 @@ class RecordRuns:
         yield from shown if not grown or grown[0] in shown else (*shown[:-1], *grown)
 
     def _line(self, place: Place, plan: ReplayPlan) -> tuple[str, int]:
-        """The line on which a byte comes to lie in the first object of its kind: of the object, or beside them all."""
+        """The line on which a byte comes to lie in the first object of its kind: of the object, or next to them all."""
         number, offset = place
         if number >= len(plan.kinds):
             return "", 0

@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 from math import prod
 from operator import attrgetter
 
-from linesmith.analyzer.attribution.found_objects import SLABS_AT, address_of, outside, separate
 from linesmith.analyzer.attribution.identify import record_of
+from linesmith.analyzer.attribution.variables import SLABS_AT, address_of, outside, separate
 from linesmith.analyzer.base.errors import NotSimulated
-from linesmith.analyzer.layouts.alignment import record_alignment, with_inferred_alignment
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import containment_of
+from linesmith.analyzer.layouts.gaps import record_alignment, with_inferred_alignment
 from linesmith.analyzer.layouts.leaves import leaf_at, leaves_at
 from linesmith.analyzer.layouts.placement import BYTE, lay_out, refusal, round_up
 from linesmith.analyzer.model import (
@@ -229,7 +229,7 @@ class TraceScene:
     def member(self, kind: int, offset: int, layouts: Layouts) -> str:
         """What lies at byte ``offset`` of an object: a member of the record, else of the object around it.
 
-        A kind behind the last is memory beside the objects.
+        A kind behind the last is memory next to the objects.
         """
         if kind >= len(self.kinds):
             return "memory beside"
@@ -242,7 +242,7 @@ class TraceScene:
         return f"{outer.name}.{leaf.path}" if leaf else f"{outer.name}, byte {offset}"
 
     def within(self, kind: int, offset: int) -> int | None:
-        """The byte of the record at byte ``offset`` of an object, ``None`` for what is around or beside it."""
+        """The byte of the record at byte ``offset`` of an object, ``None`` for what is around or next to it."""
         places = self.kinds[kind].places if kind < len(self.kinds) else ()
         return next((offset - place for place in places if place <= offset < place + self.record.size), None)
 

@@ -51,12 +51,7 @@ class RecordedMembers:
     """
 
     def __init__(
-        self,
-        type_: str,
-        profile: Profile,
-        layouts: Layouts,
-        found: Sequence[Finding] = (),
-        named: Collection[str] = (),
+        self, type_: str, profile: Profile, layouts: Layouts, found: Sequence[Finding] = (), named: Collection[str] = ()
     ) -> None:
         self._type = type_
         self._named = named
@@ -110,7 +105,7 @@ def simulated_metrics(
     """The value of each of ``metrics_for(question)``, for each of the ``operations`` that the recorded command did.
 
     ``misses`` and ``cycles`` are of all lines but those that emulation makes hot, ``type`` is of those on which objects
-    of the record lie, with all that lies beside it there, and ``pair`` of the misses for which the other member of a
+    of the record lie, with all that lies next to it there, and ``pair`` of the misses for which the other member of a
     pair is to blame.
     """
     everything = _counting(profile)

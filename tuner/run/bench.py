@@ -16,11 +16,11 @@ from linesmith.analyzer.model import Built, Comparison, Failure, FailureKind, Re
 from linesmith.plugins.api import Pool
 from linesmith.tuner.judge.ranking import enough, winner
 from linesmith.tuner.replay.simulated import MeasuredRecord
-from linesmith.tuner.run.journal import Journal
-from linesmith.tuner.run.journal_tables import (
+from linesmith.tuner.run.journal import (
     BASELINE,
     PLACEBO,
     BlockStage,
+    Journal,
     Purpose,
     efforts_of,
     keep_build,

@@ -43,7 +43,7 @@ from linesmith.analyzer.model import (
 )
 from linesmith.plugins import registry
 from linesmith.plugins.api import BENCH, BUILD, Tell
-from linesmith.plugins.profiles.recorded import encode_for
+from linesmith.plugins.profiles.formats import encode_for
 from linesmith.tuner.replay.replayer import place_of_trace, with_trace
 from linesmith.tuner.run.simulated import Interrupted, SimulatedBenchmark, failure_of, recorded, simulated_block
 
@@ -141,7 +141,7 @@ Task = BuildTask | BlockTask | SimulatedBlockTask | RecordTask
 
 @dataclass(frozen=True, slots=True)
 class TaskOutcome:
-    """What a task came to: a build, or samples with what the machine said of itself; or the failure of ``variant``."""
+    """What a task came to: a build, or samples with what the machine reports; or the failure of ``variant``."""
 
     built: Built | None = None
     samples: tuple[Sample, ...] = ()
@@ -207,7 +207,7 @@ class _BootCourse:
         return warm_up * (self.times - 1) + self.steps
 
     def values(self, done: Sequence[Done]) -> tuple[tuple[str, float], ...]:
-        """What the last run gave; what is wrong with it is said of the plan's title."""
+        """What the last run gave; what is wrong with it is reported with the plan's title."""
         plugin = registry.benchmark(self.use.benchmark)
         try:
             return plugin.parse(dict(self.use.settings), done[-len(self.steps) :])

@@ -19,10 +19,10 @@ from linesmith.analyzer.sharing.analysis import explain, narrowed
 from linesmith.plugins.registry import read_profiles
 from linesmith.tuner.replay.replayer import trace_of
 from linesmith.tuner.run.block import RecordTask
-from linesmith.tuner.run.journal import Journal
+from linesmith.tuner.run.journal import Journal, journal_of
 from linesmith.tuner.run.laboratory import Laboratory
 from linesmith.tuner.run.plan_file import plan_in
-from linesmith.tuner.run.run_directory import PLAN, journal_of
+from linesmith.tuner.run.run_directory import PLAN
 from linesmith.tuner.run.simulated import product_of
 
 RECORDED = "profile"

@@ -14,12 +14,11 @@ from pathlib import Path
 from linesmith.analyzer.base.errors import BenchmarkUnknown, PlanError
 from linesmith.analyzer.model import SIMULATED, Comparison, Fidelity, Metric, Rules, Sample, Site, TunePlan, Use
 from linesmith.plugins.registry import benchmark
-from linesmith.tuner.judge.interval import planned_looks
 from linesmith.tuner.judge.ranking import order
-from linesmith.tuner.judge.verdict import bonferroni_rules, compare, floor, noise
+from linesmith.tuner.judge.verdict import bonferroni_rules, compare, floor, noise, planned_looks
 from linesmith.tuner.replay.simulated import OF_THE_RECORD
 from linesmith.tuner.run.block import BlockTask, Made, SimulatedBlockTask
-from linesmith.tuner.run.journal_tables import BASELINE, Purpose
+from linesmith.tuner.run.journal import BASELINE, Purpose
 from linesmith.tuner.run.simulated import SimulatedBenchmark
 
 # What costs a build, and so counts against the budget.

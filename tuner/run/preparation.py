@@ -21,8 +21,7 @@ from linesmith.plugins import registry
 from linesmith.plugins.api import BENCH, BUILD, Pool
 from linesmith.plugins.machines.system import kvm_obstacle
 from linesmith.tuner.run.evidence import read_planned_profile
-from linesmith.tuner.run.journal import Journal
-from linesmith.tuner.run.journal_tables import BASELINE
+from linesmith.tuner.run.journal import BASELINE, Journal
 from linesmith.tuner.run.judgement import COSTLY
 from linesmith.tuner.run.plan_file import stray
 from linesmith.tuner.run.result import BEST, FINISHED

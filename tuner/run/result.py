@@ -18,21 +18,23 @@ from linesmith.analyzer.model import Built, Comparison, Evidence, Fidelity, Resu
 from linesmith.tuner.judge.ranking import MOST_FORESEEN, blocks_needed
 from linesmith.tuner.judge.verdict import NOISY
 from linesmith.tuner.run.evidence import RECORDED, RunProfile, plan_of, planned_profile
-from linesmith.tuner.run.journal import Journal, decoded, encoded
-from linesmith.tuner.run.journal_tables import (
+from linesmith.tuner.run.journal import (
     BASELINE,
     BlockStage,
+    Journal,
     MeasuredBlock,
     Purpose,
     blocks,
     build_of,
     builds,
+    decoded,
+    encoded,
+    journal_of,
     moves_of,
     trials,
     variants,
 )
 from linesmith.tuner.run.judgement import Judge, Measure, searching
-from linesmith.tuner.run.run_directory import journal_of
 from linesmith.tuner.run.simulated import product_of
 
 _NOTE = "terms"
@@ -75,7 +77,7 @@ def terms_of(journal: Journal) -> Terms:
 
 
 def advice(comparisons: Sequence[Comparison], rules: Rules, block: float, spent: float) -> Iterator[str]:
-    """Sentences without their full stop, one for each variant about which nothing could be said.
+    """Sentences without their full stop, one for each variant about which nothing could be stated.
 
     A block takes ``block`` seconds, and the run has taken ``spent`` seconds so far.
     """
@@ -127,7 +129,7 @@ def read_result(path: Path) -> Result:
 
 
 def result_of(journal: Journal, path: Path) -> Result:
-    """What the journal of the run directory ``path`` says; what would decide is said of a run that is finished."""
+    """What the journal of the run directory ``path`` says; what would decide is stated of a run that is finished."""
     terms, measured = terms_of(journal), blocks(journal)
     files = ((one.name, f"patches/{one.name}.patch") for one in variants(journal) if one.patches)
     fresh = (one for one in measured if one.stage.purpose is Purpose.CONFIRMATION)

@@ -13,25 +13,16 @@ from typing import IO
 
 from linesmith.analyzer.base import files
 from linesmith.analyzer.base.errors import DiskFull, JournalError
-from linesmith.tuner.run.journal import Journal, unfinished
+from linesmith.tuner.run.journal import JOURNAL, Journal, journal_of, unfinished
 
 PLAN = "tune.toml"
 _NOTE = "errand"
 _LOCK = "lock"
 _IGNORED = ".gitignore"
-_JOURNAL = "journal.sqlite"
 _FOLDERS = ("artifacts", "workers", "patches", "logs")
 # What only the plan it was made for can use.
 _OF_A_PLAN = ("profile", "profile.trace", "report.txt", "report.json", "best.patch")
 _FOLDERS_OF_A_PLAN = ("patches", "recordings")
-
-
-def journal_of(path: Path) -> Path:
-    """The journal in the run directory at ``path``; raises ``JournalError`` when that is no run directory."""
-    found = path / _JOURNAL
-    if not found.is_file():
-        raise JournalError(f"{path} is not a run directory (it has no {_JOURNAL}); name a run directory")
-    return found
 
 
 class RunDirectory:
@@ -56,7 +47,7 @@ class RunDirectory:
         path = path.resolve()
         try:
             path.mkdir(parents=True, exist_ok=True)
-            if not (path / _JOURNAL).exists():
+            if not (path / JOURNAL).exists():
                 _refuse_foreign(path)
             lock = _locked(path)
         except OSError as error:
@@ -64,7 +55,7 @@ class RunDirectory:
         try:
             _clear_unmeasured(path)
             _furnish(path, plan)
-            return cls(path, lock, Journal.create(path / _JOURNAL, folder.absolute()))
+            return cls(path, lock, Journal.create(path / JOURNAL, folder.absolute()))
         except BaseException:
             lock.close()
             raise
@@ -73,7 +64,7 @@ class RunDirectory:
     def open(cls, path: Path) -> RunDirectory:
         """Go on with the run in ``path``; raises ``JournalError`` when there is none, or it is in use or damaged."""
         path = path.resolve()
-        if not (path / _JOURNAL).is_file():
+        if not (path / JOURNAL).is_file():
             raise JournalError(
                 f"{path} holds no run yet; start it without --resume, or name the run directory with --run"
             )
@@ -130,24 +121,24 @@ def _locked(path: Path) -> IO[str]:
 
 def _refuse_foreign(path: Path) -> None:
     names = {entry.name for entry in path.iterdir()}
-    if _JOURNAL in names:
+    if JOURNAL in names:
         raise JournalError(f"{path} already holds a run; continue it with --resume, or choose another --run")
     # A process that was killed while it began a run has left no more than these.
-    strange = sorted(names - {_LOCK, _IGNORED, PLAN, *unfinished(_JOURNAL), *_FOLDERS})
+    strange = sorted(names - {_LOCK, _IGNORED, PLAN, *unfinished(JOURNAL), *_FOLDERS})
     if strange := [name for name in strange if not name.startswith(f".{PLAN}.")]:
         raise JournalError(f"{path} holds something else ({strange[0]}); choose another --run")
 
 
 def _clear_unmeasured(path: Path) -> None:
     """Take away what a run without a measured block has left in a locked folder; builds tell by key what they are."""
-    if not (path / _JOURNAL).exists():
+    if not (path / JOURNAL).exists():
         return
-    with closing(Journal.read(path / _JOURNAL)) as journal:
+    with closing(Journal.read(path / JOURNAL)) as journal:
         measured = journal.rows("SELECT 1 FROM blocks LIMIT 1")
     if not measured:
         for name in _FOLDERS_OF_A_PLAN:
             shutil.rmtree(path / name, ignore_errors=True)
-        for name in (*_OF_A_PLAN, _JOURNAL):
+        for name in (*_OF_A_PLAN, JOURNAL):
             (path / name).unlink(missing_ok=True)
 
 

@@ -39,7 +39,7 @@ from linesmith.tuner.replay.judged import traced
 from linesmith.tuner.replay.simulated import question_of
 from linesmith.tuner.run.bench import BlockCourse, assessed, remark
 from linesmith.tuner.run.evidence import ExplainedRun
-from linesmith.tuner.run.journal_tables import Purpose, keep_variant, trial_of, variants
+from linesmith.tuner.run.journal import Purpose, keep_variant, trial_of, variants
 from linesmith.tuner.run.judgement import Judge, Rig, machine_rig, searching, simulation_rig
 from linesmith.tuner.run.laboratory import Laboratory
 from linesmith.tuner.run.run_directory import RunDirectory, keep_patch_file

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """``tune``: from a plan to the best layout that was confirmed on fresh measurements.
 
-The optimizer is asked, points are judged as many at a time as there are workers, and it is told.
+The optimizer is asked, points are judged as many at a time as there are workers, and it is given.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from linesmith.plugins.api import Pool, Search
 from linesmith.tuner.judge.ranking import finalists
 from linesmith.tuner.run.bench import calibrated, confirm, finish, remark
 from linesmith.tuner.run.evidence import ExplainedRun, explained, with_all_lines
-from linesmith.tuner.run.journal import Journal, encoded
-from linesmith.tuner.run.journal_tables import (
+from linesmith.tuner.run.journal import (
     BASELINE,
     BlockStage,
+    Journal,
     Purpose,
     blocks,
     efforts_of,
+    encoded,
     keep_trial,
     keep_variant,
     trials,
@@ -142,7 +143,7 @@ class _Tuning:
 
 
 class Exploration:
-    """One search over ``rungs``; what the journal has of it is told first, in the same order."""
+    """One search over ``rungs``; what the journal has of it is given first, in the same order."""
 
     def __init__(
         self, rungs: Sequence[Rung], search: Search, journal: Journal, narration: Narration, budget: int

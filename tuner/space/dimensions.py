@@ -24,12 +24,12 @@ from linesmith.analyzer.layouts.placement import round_up
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, CACHE_LINE_BYTES, Candidate, Finding, Move, MoveKind, Outcome
 from linesmith.analyzer.sharing.parts import own_members
 from linesmith.tuner.constraints.freedom import NO_PREMISES, Premises
-from linesmith.tuner.cost.meetings import contention, share_together
 from linesmith.tuner.propose.advice import refuse_hopeless
 from linesmith.tuner.propose.arrangement import Option, moves, unchanged
-from linesmith.tuner.propose.search import harmless_groups
+from linesmith.tuner.propose.candidates import harmless_groups
+from linesmith.tuner.propose.meetings import contention, share_together
 from linesmith.tuner.propose.subject import ContendedRecord, subject
-from linesmith.tuner.propose.tradeoff import exposure, left
+from linesmith.tuner.propose.tradeoff import exposures, left
 from linesmith.tuner.space.composition import Choice, composed
 
 # What one member without samples that newly meets a writer costs, as a share of all contended samples.
@@ -119,7 +119,7 @@ def estimate(record: SearchedRecord, option: Option) -> float:
     target = record.subject
     before, after = left(target.now), left(option.cost)
     total = max(record.contended, before, 1.0)
-    exposed = exposure(target, option.starts, option.granule)
+    exposed = exposures(target, [option])[0]
     larger = option.size / max(target.layout.size, 1) - 1
     further = EXPOSED * exposed + SIZE * larger + STEP * len(option.arrangement.moves)
     return max((total - before + after) / total, LEAST) + further
@@ -135,7 +135,7 @@ WORTHWHILE = 0.05
 MOST_ALIGNED = 2
 # Bytes that stand for any size, where only legality is asked for.
 MOST_GROWTH = 1 << 30
-# Places of one member or group beside the one it has.
+# Places of one member or group besides the one it has.
 MOST_PLACES = 5
 AS_IT_IS = Choice("as it is")
 

@@ -34,7 +34,7 @@ from linesmith.tuner.space.dimensions import (
 MOST_POINTS = 600
 # What a choice counts for that is not legal alone: it may be together with others.
 _UNKNOWN = 1.0
-# Records around the one that is changed which are told by name.
+# Records around the one that is changed which are named.
 MOST_HOLDERS = 3
 # What makes a layout: bytes at which members start, the record's size, and the alignments asked for.
 Key = tuple[tuple[int, ...], int, tuple[tuple[int, int], ...]]

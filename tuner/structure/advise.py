@@ -60,10 +60,7 @@ class AdvisedFinding:
 
 
 def advise(
-    found: Sequence[Finding],
-    layouts: Layouts,
-    premises: Premises = NO_PREMISES,
-    accesses: AccessMap | None = None,
+    found: Sequence[Finding], layouts: Layouts, premises: Premises = NO_PREMISES, accesses: AccessMap | None = None
 ) -> tuple[AdvisedFinding, ...]:
     """The advice for all findings of a profile, each piece at the hottest line it holds for.
 
@@ -191,12 +188,7 @@ def _gain(runs: RecordRuns, then: ReplayedLayout, ways: int, by: str, basis: str
 
 
 def judged_shards(
-    record: str,
-    sharding: Sharding,
-    profile: Profile,
-    layouts: Layouts,
-    trace: Path,
-    total: ProfileTotal = UNCOUNTED,
+    record: str, sharding: Sharding, profile: Profile, layouts: Layouts, trace: Path, total: ProfileTotal = UNCOUNTED
 ) -> Judgement:
     """The members of ``sharding`` in every ``record`` of the profile, split: misses before and after, of the ``total``.
 

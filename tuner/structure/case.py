@@ -18,9 +18,9 @@ from linesmith.analyzer.access.questions import accesses_of
 from linesmith.analyzer.attribution.lock import takes_lock
 from linesmith.analyzer.base.errors import StructureRefused
 from linesmith.analyzer.base.text import listed
-from linesmith.analyzer.layouts.alignment import record_alignment, with_inferred_alignment
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import Containment, containment_of
+from linesmith.analyzer.layouts.gaps import record_alignment, with_inferred_alignment
 from linesmith.analyzer.layouts.placement import MemberPlace, lay_out, refusal, round_up, visible_places
 from linesmith.analyzer.model import (
     Accessor,
@@ -42,7 +42,7 @@ from linesmith.analyzer.sharing.parts import own_members
 from linesmith.analyzer.slab.allocation import CacheOptions, Kernel, cache_of, own_cache
 from linesmith.analyzer.slab.starts import slab_places
 from linesmith.tuner.constraints.freedom import Premises
-from linesmith.tuner.cost.phases import memory_use
+from linesmith.tuner.propose.phases import memory_use
 from linesmith.tuner.replay.scene import DEPTH, elements, holds
 
 NOTHING_ASKED = CacheOptions()
@@ -301,7 +301,7 @@ def known_members(name: str, names: Sequence[str]) -> str:
 
 
 def without(layout: Layout, names: Collection[str]) -> Layout:
-    """The layout without the members called so, as another configuration may have it."""
+    """The layout without the members of that name, as another configuration may have it."""
     gone = {at(layout, name) for name in names}
     return lay_out(layout, tuple(one for place, one in enumerate(layout.members) if place not in gone))
 

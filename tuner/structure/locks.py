@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Advice for locks and counters: shard a contended lock, make it smaller, count per CPU.
 
-Sharding makes several copies of a lock with what it protects, each CPU or node with its own. A large lock beside its
+Sharding makes several copies of a lock with what it protects, each CPU or node with its own. A large lock next to its
 data that becomes a small one lets who takes it fetch one line, not two. One counter that all CPUs update becomes one
 for each, added up by those who read it.
 """
@@ -78,7 +78,7 @@ def sharding(case: Case) -> Iterator[StructuralAdvice]:
         reasons=tuple(_reasons(case, lock, guarded)),
         accessors=_running(accessors(case, names, lock.holders)),
         before=(case.layout,),
-        notes=(*_unseen(lock, guarded), *_notes(case, names)),
+        notes=(*_unseen(case, lock, guarded), *_notes(case, names)),
     )
 
 
@@ -103,12 +103,11 @@ def _read_share(case: Case, lock: str) -> float:
     return reading / sum(seen.values()) if seen else 0.0
 
 
-def _unseen(lock: ContendedLock, guarded: Sequence[Protected]) -> Iterator[str]:
+def _unseen(case: Case, lock: ContendedLock, guarded: Sequence[Protected]) -> Iterator[str]:
     """What is not known of what the lock protects, where nothing of it was seen."""
     if guarded:
         return
-    if lock.members:
-        names = ", ".join(one.member for one in lock.members)
+    if names := ", ".join(one.member for one in lock.members if not sampled(case, (one.member,))):
         yield f"It probably protects {names}, but the profile shows none of them: other data may lie behind pointers."
     else:
         yield "What it protects the code does not tell: it may lie in other objects."
@@ -198,7 +197,7 @@ def _two_lines(case: Case, name: str) -> Iterator[str]:
 
 
 def _data_apart(case: Case, size: int, guarded: Sequence[str]) -> Iterator[str]:
-    """Whether what the lock protects was contended on another line, and would fit beside a small one."""
+    """Whether what the lock protects was contended on another line, and would fit next to a small one."""
     members = [one for one in case.layout.members if one.name in guarded]
     away = [one for one in _lines_of(case)[1:] if _contended(one, guarded) >= SECOND_SHARE * case.finding.contended]
     data = sum(one.size for one in members)
@@ -307,9 +306,12 @@ def _is_looked_at(case: Case, name: str) -> bool:
 
 
 def _may_count(case: Case, name: str, member: Member) -> bool:
-    """Whether it can be a counter of a record: no lock, no larger than a word, not the whole of a bare type."""
-    locked = any(one.lock for one in case.seen(name))
-    return not locked and member.size <= _LARGEST < case.layout.size and not member.is_bit_field
+    """Whether it can be a counter of a record: no lock, no pointer, no larger than a word, not the whole of a type."""
+    inner = member
+    while inner.record is not None and (members := case.ground.layouts.by_id(inner.record).members):
+        inner = members[0]
+    other = inner.type.rstrip().endswith("*") or any(one.lock for one in case.seen(name))
+    return not other and member.size <= _LARGEST < case.layout.size and not member.is_bit_field
 
 
 def _counting(case: Case, name: str) -> _Counting:
@@ -352,4 +354,4 @@ def _counter_notes(found: _Counting) -> Iterator[str]:
     if found.readings <= found.updates:
         yield f"Who reads {found.name} then visits every CPU's part, or lives with a sum that is a little old."
     else:
-        yield f"Who reads {found.name} then sees a value that is a little old: by what the CPUs hold back."
+        yield f"Readers of {found.name} then see a value that lags by what the CPUs have not added yet."

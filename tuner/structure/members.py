@@ -95,7 +95,7 @@ def pulled_in(
     if not asked.cold:
         return
     placed = _with_cold_behind(layout, target, asked, last)
-    # A guess is worth showing where the record gets smaller by it, or only what is cold is left beside the object.
+    # A guess is worth showing where the record gets smaller by it, or only what is cold is left next to the object.
     if wish.cold or placed.size < least.size or set(_beside(placed, wish.member)) <= set(asked.cold):
         yield _advice(layout, target, asked, placed, home, guessed)
 
@@ -205,7 +205,7 @@ def _advice(
 def _notes(
     layout: Layout, target: Layout, wish: Pulling, after: Layout, home: Allocation, guessed: Mapping[str, int]
 ) -> Iterator[str]:
-    """Who lies beside the object, whether the cache keeps its alignment, and how much of the answer is assumed."""
+    """Who lies next to the object, whether the cache keeps its alignment, and how much of the answer is assumed."""
     if beside := ", ".join(_beside(after, wish.member)):
         yield f"On a line with {wish.member}, where objects begin with a line: {beside}."
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linesmith.analyzer.layouts.alignment import asked_alignments, asked_at_least
+from linesmith.analyzer.layouts.gaps import asked_alignments, asked_at_least
 from linesmith.analyzer.layouts.leaves import nameable
 from linesmith.analyzer.lint.rules.rule import LintedRecord, Rule
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, Severity, Violation

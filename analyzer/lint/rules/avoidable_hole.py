@@ -13,8 +13,8 @@ from linesmith.analyzer.layouts.collection import MOST_MEMBERS, Layouts
 from linesmith.analyzer.layouts.gaps import gaps, line_of, lines, straddles
 from linesmith.analyzer.layouts.leaves import nameable
 from linesmith.analyzer.layouts.single_moves import ShrinkingMove, moves
+from linesmith.analyzer.lint.groups import guarded, guards_near, locks_with_data
 from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule
-from linesmith.analyzer.lint.watched import guarded, guards_near, locks_with_data
 from linesmith.analyzer.model import FactKind, Figure, Layout, RecordKind, Severity, SourceFact, Violation
 
 # Damaged debug information can nest anonymous records without end.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The rules of ``linesmith lint``: one file and one page each, in the order in which they are told."""
+"""The rules of ``linesmith lint``: one file and one page each, in the order in which they are reported."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ RULES = (
 
 
 def rule(name: str) -> Rule:
-    """The rule called so; raises ``RuleUnknown`` with the name that is near, if one is."""
+    """The rule of that name; raises ``RuleUnknown`` with the name that is near, if one is."""
     found = next((one for one in RULES if one.name == name), None)
     if found is None:
         from difflib import get_close_matches  # only a mistake needs it

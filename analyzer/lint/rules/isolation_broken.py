@@ -15,7 +15,7 @@ from linesmith.analyzer.model import CACHE_LINE_BYTES, Isolation, Layout, Severi
 _MOVE = "move the others off its line, or allow them in linesmith.toml"
 _KEEP = "separate them in all phases: by distance, or by alignment of the record and the member"
 _FROM = "name the members to isolate it from in linesmith.toml, if it need not be alone in every holder"
-# Of more places where a record is held these are told, by name, and the others counted.
+# Of more places where a record is held these are reported, by name, and the others counted.
 _MOST_HOLDERS = 32
 
 

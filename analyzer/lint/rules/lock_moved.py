@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from linesmith.analyzer.layouts.gaps import line_of
 from linesmith.analyzer.layouts.leaves import Named
+from linesmith.analyzer.lint.groups import locks_with_data, reference_counts
 from linesmith.analyzer.lint.meetings import Starts, listed, meeting, way
 from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule
-from linesmith.analyzer.lint.watched import locks_with_data, reference_counts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, Severity, Violation
 
 # In so many of the objects they must be on one line to count as together.

@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from linesmith.analyzer.layouts.alignment import record_alignment
-from linesmith.analyzer.layouts.containment import PAGE_OVERLAYS
-from linesmith.analyzer.layouts.gaps import lines
+from linesmith.analyzer.layouts.gaps import lines, record_alignment
+from linesmith.analyzer.layouts.placement import PAGE_OVERLAYS
 from linesmith.analyzer.lint.growth import cause, holders
 from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule
 from linesmith.analyzer.model import Figure, Layout, Severity, SlabBasis, SlabCache, SlabGeometry, Violation

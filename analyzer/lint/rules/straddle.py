@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from linesmith.analyzer.layouts.gaps import Span, straddles
 from linesmith.analyzer.layouts.leaves import Named
 from linesmith.analyzer.layouts.placement import alignment_of
+from linesmith.analyzer.lint.groups import Watched, watched
 from linesmith.analyzer.lint.meetings import Starts, listed
 from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule, declared_on
-from linesmith.analyzer.lint.watched import Watched, watched
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, Layout, PhaseCount, Severity, Violation
 
 # A change by less is what any growth of an object brings whose starts are spread over the phases.

@@ -9,13 +9,13 @@
 
 #include "access/access_merge.h"
 #include "access/access_rows.h"
-#include "access/outer_types.h"
 #include "access/program_index.h"
 #include "access/static_variables.h"
-#include "access/type_inference.h"
-#include "debug_search.h"
-#include "record_scan.h"
-#include "worker_crew.h"
+#include "base/worker_crew.h"
+#include "elf/debug_search.h"
+#include "inference/outer_types.h"
+#include "inference/type_inference.h"
+#include "layouts/record_scan.h"
 
 namespace linesmith {
 namespace {

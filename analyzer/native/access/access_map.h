@@ -8,31 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "debug_loader.h"
-#include "dwarf_reader.h"
-#include "machine_code.h"
+#include "dwarf/debug_loader.h"
+#include "inference/type_inference.h"
+#include "layouts/dwarf_reader.h"
 
 namespace linesmith {
 
-// What became of an access. The list is closed; the values are those of model.AccessOutcome, in its order.
-enum class Outcome : std::uint8_t {
-  kVariable,     // resolved: DWARF says which variable the register is
-  kPropagation,  // resolved: its type was followed from elsewhere
-  kGlobal,       // resolved: a variable with static storage
-  kPerCpu,       // resolved: a variable of this CPU, or of a thread
-  kStack,        // the function's own frame
-  kNoTypes,      // the function has no debug information (assembly, other languages)
-  kUntyped,      // the base is a pointer to void or to something only declared
-  kScalar,       // the base is a number: an address computed from what is no pointer
-  kOutside,      // the offset lies outside the type and no outer type is known
-  kHole,         // the offset lies in a hole of the type
-  kConflict,     // paths that meet disagree about the base
-  kUnknown,      // nothing is known of the base
-  kPatched,      // the instruction may be replaced (alternatives, paravirt, static calls)
-  kUndecoded,    // bytes that are no instruction known
-  kAbsolute,     // a fixed address without a variable
-  kIndexed,      // an index that is not known decides which member of the type is touched
-};
 constexpr unsigned kOutcomeCount = 16;
 
 // Columns of equal length, one row for each access, by ascending address.

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "access/type_spelling.h"
+#include "types/type_spelling.h"
 
 namespace linesmith {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "access/access_map.h"
 #include "access/access_rows.h"
-#include "access/type_graph.h"
-#include "record_set.h"
+#include "records/record_set.h"
+#include "types/type_graph.h"
 
 namespace linesmith {
 

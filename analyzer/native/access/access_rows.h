@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "access/access_map.h"
-#include "access/function_facts.h"
-#include "access/type_inference.h"
-#include "unit_context.h"
+#include "dwarf/unit_context.h"
+#include "inference/type_inference.h"
+#include "program/function_facts.h"
 
 namespace linesmith {
 
@@ -84,6 +84,31 @@ class AccessRows {
   UnitContext* unit_ = nullptr;
   const UnitFacts* facts_ = nullptr;
   std::unordered_map<std::uint32_t, std::uint32_t> unit_files_;
+};
+
+// Which inlined code an address of a function belongs to.
+
+// Asked by ascending addresses.
+class InlineChains {
+ public:
+  explicit InlineChains(const std::vector<InlinedCall>& inlined);
+
+  // Position of the innermost call that covers `address`; -1 for the function's own code.
+  std::int32_t InnermostAt(std::uint64_t address);
+  // Names from the outermost call to `call`, separated by newlines.
+  std::string NamesOf(std::int32_t call) const;
+
+ private:
+  struct Span {
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+    std::int32_t call = -1;
+  };
+
+  const std::vector<InlinedCall>& inlined_;
+  std::vector<Span> spans_;  // by ascending low, outer calls first
+  std::size_t next_ = 0;
+  std::vector<Span> open_;  // innermost last
 };
 
 }  // namespace linesmith

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "access/called_function.h"
-#include "error.h"
+#include "base/error.h"
+#include "program/call_effects.h"
 
 namespace linesmith {
 namespace {

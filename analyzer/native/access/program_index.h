@@ -8,8 +8,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "access/type_inference.h"
-#include "access/unit_summary.h"
+#include "inference/type_inference.h"
+#include "program/unit_summary.h"
 
 namespace linesmith {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "error.h"
+#include "base/error.h"
 
 namespace linesmith {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "access/access_map.h"
 #include "access/program_index.h"
-#include "record_set.h"
+#include "records/record_set.h"
 
 namespace linesmith {
 

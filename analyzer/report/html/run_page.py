@@ -86,7 +86,7 @@ def render_run(result: Result, files: RunFiles) -> str:
 
 
 def _forests(result: Result) -> Iterator[tuple[str, str, tuple[Forest, ...]]]:
-    """An anchor, a title and the plots: what counts first; equal layouts stand beside what they are the measure of."""
+    """An anchor, a title and the plots: what counts first; equal layouts stand next to what they are the measure of."""
     if result.confirmed:
         yield "confirmed", confirmed_title(result).capitalize(), forests(result.confirmed, result.noise)
     if result.explored:
@@ -170,7 +170,7 @@ def scale_for(estimates: Iterable[float], bounds: Sequence[float]) -> Scale:
     return Scale(max(min(farthest, max(widest, middle) * _MOST_REACH), widest, _LEAST_SCALE) * 1.05)
 
 
-# A word always stands beside the sign: neither shape nor colour says it alone.
+# A word always stands next to the sign: neither shape nor colour says it alone.
 MARKS = {
     VerdictKind.BETTER: "▲",
     VerdictKind.WORSE: "▼",

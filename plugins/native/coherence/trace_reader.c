@@ -9,7 +9,7 @@
 #include "trace.h"
 #include "trace_format.h"
 
-enum { PROBLEM_BYTES = 120 };
+enum { PROBLEM_BYTES = 120, READ_AHEAD = 64 };
 
 struct block_head {
   uint32_t type;
@@ -35,6 +35,9 @@ struct trace_reader {
   uint32_t version;
   uint64_t *addresses;  // the last one by slot
   struct trace_event last;
+  struct trace_event ready[READ_AHEAD];  // read and not yet handed out: those from `given` to before `there`
+  uint32_t given;
+  uint32_t there;
   struct trace_settings settings;
   uint64_t *ips;
   uint32_t sites;
@@ -287,28 +290,48 @@ static bool get_site(struct trace_reader *reader, uint32_t head) {
   return true;
 }
 
-static bool get_event(struct trace_reader *reader) {
+static bool get_access(struct trace_reader *reader) {
   uint32_t head;
-  uint64_t step;
-  if (!get_head(reader, &head) || !get_width(reader, head) || !get_site(reader, head) ||
-      !get_varint(reader, part_of(reader, STREAM_ADDRESSES), &step))
-    return false;
+  if (!get_head(reader, &head) || !get_width(reader, head) || !get_site(reader, head)) return false;
   reader->last.kind = (enum coherence_kind)(head & EVENT_KIND_MASK);
-  uint64_t *slot = &reader->addresses[trace_slot(reader->last.site, reader->last.cpu)];
-  reader->last.address =
-      (reader->version == TRACE_ONE_STREAM ? reader->last.address : *slot) + unzigzag(step);
-  *slot = reader->last.address;
   reader->slices = (uint64_t)reader->last.slice + 1;
-  ++reader->events;
-  return --reader->left > 0 || at_end(reader) ||
-         fail(reader, "a block of the trace goes on behind its events");
+  return true;
+}
+
+static bool get_address(struct trace_reader *reader, struct trace_event *event) {
+  uint64_t step;
+  if (!get_varint(reader, part_of(reader, STREAM_ADDRESSES), &step)) return false;
+  uint64_t *slot = &reader->addresses[trace_slot(event->site, event->cpu)];
+  event->address = (reader->version == TRACE_ONE_STREAM ? reader->last.address : *slot) + unzigzag(step);
+  *slot = reader->last.address = event->address;
+  return true;
+}
+
+// Slots lie all over memory, so those of the next events are fetched before the first address is read.
+static void read_ahead(struct trace_reader *reader) {
+  const uint32_t most = reader->version == TRACE_ONE_STREAM ? 1 : READ_AHEAD;
+  uint32_t count = 0;
+  while (count < most && count < reader->left && get_access(reader)) {
+    __builtin_prefetch(&reader->addresses[trace_slot(reader->last.site, reader->last.cpu)], 1);
+    reader->ready[count++] = reader->last;
+  }
+  reader->given = reader->there = 0;
+  while (reader->there < count && get_address(reader, &reader->ready[reader->there])) ++reader->there;
+  reader->events += reader->there;
+  reader->left -= reader->there;
+  if (reader->left > 0 || at_end(reader)) return;
+  fail(reader, "a block of the trace goes on behind its events");
+  --reader->there;
 }
 
 enum trace_status trace_next(struct trace_reader *reader, struct trace_event *event) {
-  if (reader->problem[0] == '\0' && !reader->begun) read_settings(reader);
-  while (reader->problem[0] == '\0' && !reader->ended && reader->left == 0) next_block(reader);
-  if (reader->problem[0] == '\0' && !reader->ended && get_event(reader)) {
-    *event = reader->last;
+  if (reader->given == reader->there) {
+    if (reader->problem[0] == '\0' && !reader->begun) read_settings(reader);
+    while (reader->problem[0] == '\0' && !reader->ended && reader->left == 0) next_block(reader);
+    if (reader->problem[0] == '\0' && !reader->ended) read_ahead(reader);
+  }
+  if (reader->given < reader->there) {
+    *event = reader->ready[reader->given++];
     return TRACE_EVENT;
   }
   return reader->problem[0] == '\0' ? TRACE_END : TRACE_DAMAGED;

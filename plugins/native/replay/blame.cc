@@ -5,8 +5,41 @@
 
 namespace linesmith::replay {
 
-BlamedLines::BlamedLines(const Machine& machine, std::uint32_t line_shift, std::uint64_t lines)
-    : machine_(machine), unit_shift_(line_shift - 6), lines_(lines), losses_(lines * machine.cpus) {}
+BlameTable::Entry& BlameTable::Find(const BlameKey& key) {
+  const std::size_t mask = entries_.size() - 1;
+  std::uint64_t hash = (std::uint64_t{key.victim} << 32 | key.writer) * 0x9e3779b97f4a7c15u;
+  hash = (hash ^ hash >> 29 ^ key.line) * 0xbf58476d1ce4e5b9u;
+  std::size_t place = hash >> 32 & mask;
+  while (entries_[place].used && entries_[place].key != key) place = (place + 1) & mask;
+  return entries_[place];
+}
+
+void BlameTable::Grow() {
+  std::vector<Entry> old(entries_.size() * 2);
+  old.swap(entries_);
+  for (const Entry& entry : old) {
+    if (entry.used) Find(entry.key) = entry;
+  }
+}
+
+Blame& BlameTable::operator[](const BlameKey& key) {
+  if (used_ * 2 >= entries_.size()) Grow();
+  Entry& entry = Find(key);
+  if (!entry.used) {
+    entry = {key, true, {}};
+    ++used_;
+  }
+  return entry.blame;
+}
+
+BlamedLines::BlamedLines(const Machine& machine, std::uint32_t line_shift, std::uint64_t lines,
+                         std::uint32_t windows)
+    : machine_(machine),
+      unit_shift_(line_shift - 6),
+      windows_(windows),
+      lines_(lines),
+      losses_(lines * machine.cpus),
+      counts_(lines) {}
 
 std::uint64_t BlamedLines::Touched(const LineAccess& access) const {
   const std::uint32_t first = access.offset >> unit_shift_;
@@ -30,24 +63,34 @@ void BlamedLines::Own(Line& line, Loss* losses, const LineAccess& access) const 
   }
 }
 
-void BlamedLines::Record(const Line& line, const Loss& loss, const LineAccess& access) {
+void BlamedLines::Count(std::uint64_t number, const LineAccess& access) {
+  LineCounts& counts = counts_[number];
+  std::uint64_t& counter = Counter(counts.events, lines_[number].copies, access.cpu, access.stores, machine_);
+  ++counter;
+  if (&counter == &counts.events.hits || &counter == &counts.events.cold_miss) return;
+  if (counts.windows.empty()) counts.windows.resize(windows_);
+  ++counts.windows[access.window];
+}
+
+void BlamedLines::Record(std::uint64_t number, const Loss& loss, const LineAccess& access) {
+  const Line& line = lines_[number];
   const bool modified = line.copies.ModifiedElsewhere(access.cpu);
   const Origin writer = loss.taker.cpu == 0 && modified ? line.writer : loss.taker;
   if (writer.cpu == 0) return;
   const std::uint32_t supplier = modified ? line.copies.owner - 1u : writer.cpu - 1;
   const bool remote = machine_.node_of_cpu[supplier] != machine_.node_of_cpu[access.cpu];
-  Blame& blame = blames_[std::uint64_t{access.site} << 32 | writer.site];
+  Blame& blame = blames_[{number, access.site, writer.site}];
   const bool own_bytes = (loss.unseen & Touched(access)) != 0;
   ++(remote ? blame.remote : blame.local)[own_bytes];
 }
 
 void BlamedLines::Access(std::uint64_t number, const LineAccess& access) {
   Line& line = lines_[number];
-  ++Counter(events_, line.copies, access.cpu, access.stores, machine_);
+  Count(number, access);
   Loss* losses = &losses_[number * machine_.cpus];
   if (!line.copies.HeldBy(access.cpu)) {
     Publish(line, losses);
-    Record(line, losses[access.cpu], access);
+    Record(number, losses[access.cpu], access);
     losses[access.cpu] = {};
   }
   if (access.stores) {

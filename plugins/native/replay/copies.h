@@ -31,6 +31,11 @@ inline std::uint64_t& Counter(coherence_events& events, const Copies& copies, st
   return remote ? events.hitm_remote : events.hitm_local;
 }
 
+// Whether an access by `cpu` misses for which another CPU is to blame.
+inline bool Misses(const Copies& copies, std::uint32_t cpu, bool stores) {
+  return copies.HeldBy(cpu) ? stores && copies.owner != cpu + 1 : copies.holders != 0;
+}
+
 inline void Change(Copies& copies, std::uint32_t cpu, bool stores) {
   const std::uint64_t bit = std::uint64_t{1} << cpu;
   if (stores) {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -16,6 +17,7 @@
 
 #include "course.h"
 #include "outcome.h"
+#include "replayed_scene.h"
 #include "trace_file.h"
 
 namespace nb = nanobind;
@@ -81,35 +83,51 @@ Sharding ShardingOf(const ShardingTuple& tuple, const std::vector<std::uint64_t>
 // A trace as it was read; scenes are numbered as the maps were given.
 class Replayer {
  public:
-  explicit Replayer(TraceFile trace) : trace_(std::move(trace)) {}
+  explicit Replayer(TraceFile trace) : trace_(std::make_unique<TraceFile>(std::move(trace))) {
+    for (const Scene& scene : trace_->scenes)
+      replayed_.push_back(std::make_unique<ReplayedScene>(scene, trace_->machine));
+  }
 
-  std::size_t Events(std::size_t scene) const { return SceneAt(scene).events().size(); }
+  std::size_t Events(std::size_t scene) const {
+    CheckScene(scene);
+    return trace_->scenes[scene].events().size();
+  }
 
   Outcome Run(std::size_t scene, const std::vector<KindTuple>& kinds, std::uint32_t line_bytes,
               std::uint32_t windows, const std::optional<ShardingTuple>& sharding) const {
     Plan plan;
     for (const KindTuple& kind : kinds) plan.kinds.push_back(KindPlanOf(kind));
-    if (sharding) plan.sharding = ShardingOf(*sharding, trace_.instructions);
+    if (sharding) plan.sharding = ShardingOf(*sharding, trace_->instructions);
+    CheckScene(scene);
     const nb::gil_scoped_release release;
-    return Simulate(SceneAt(scene), trace_.machine, plan, line_bytes, windows);
+    return replayed_[scene]->Under(plan, line_bytes, windows);
+  }
+
+  std::uint64_t Misses(std::size_t scene, const std::vector<KindTuple>& kinds,
+                       std::uint32_t line_bytes) const {
+    Plan plan;
+    for (const KindTuple& kind : kinds) plan.kinds.push_back(KindPlanOf(kind));
+    CheckScene(scene);
+    const nb::gil_scoped_release release;
+    return replayed_[scene]->MissesUnder(plan, line_bytes);
   }
 
   CountTuple Counts() const {
-    return {trace_.counts.seen, trace_.counts.events, trace_.counts.slices, trace_.counts.dropped};
+    return {trace_->counts.seen, trace_->counts.events, trace_->counts.slices, trace_->counts.dropped};
   }
   std::vector<unsigned> Nodes() const {
-    const auto& nodes = trace_.machine.node_of_cpu;
-    return {nodes.begin(), nodes.begin() + trace_.machine.cpus};
+    const auto& nodes = trace_->machine.node_of_cpu;
+    return {nodes.begin(), nodes.begin() + trace_->machine.cpus};
   }
-  const std::vector<Total>& Totals() const { return trace_.totals; }
+  const std::vector<Total>& Totals() const { return trace_->totals; }
 
  private:
-  const Scene& SceneAt(std::size_t number) const {
-    if (number >= trace_.scenes.size()) throw nb::index_error("no scene has this number");
-    return trace_.scenes[number];
+  void CheckScene(std::size_t number) const {
+    if (number >= trace_->scenes.size()) throw nb::index_error("no scene has this number");
   }
 
-  TraceFile trace_;
+  std::unique_ptr<TraceFile> trace_;
+  std::vector<std::unique_ptr<ReplayedScene>> replayed_;  // by scene
 };
 
 // Lets an interrupt end the reading.
@@ -229,6 +247,7 @@ NB_MODULE(_replay, module) {
       .def("events", &Replayer::Events, "scene"_a)
       .def("run", &Replayer::Run, "scene"_a, "kinds"_a, "line_bytes"_a, "windows"_a,
            "sharding"_a = nb::none())
+      .def("misses", &Replayer::Misses, "scene"_a, "kinds"_a, "line_bytes"_a)
       .def_prop_ro("counts", &Replayer::Counts)
       .def_prop_ro("nodes", &Replayer::Nodes)
       .def_prop_ro("totals", &Replayer::Totals);

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Runs a scene through the coherence simulation as if its objects had another layout.
+// What replaying a scene with a layout gives: misses, and who is to blame for them.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "coherence.h"
-#include "machine.h"
-#include "plan.h"
-#include "scene.h"
 
 namespace linesmith::replay {
 
@@ -33,10 +30,5 @@ struct Outcome {
 
 // Misses for which another CPU is to blame: all but the cold ones.
 std::uint64_t SharedMisses(const coherence_events& events);
-
-// Throws std::invalid_argument for a plan that does not fit the scene or a line that is not 64, 128 or 256
-// bytes, std::bad_alloc.
-Outcome Simulate(const Scene& scene, const Machine& machine, const Plan& plan, std::uint32_t line_bytes,
-                 std::uint32_t windows);
 
 }  // namespace linesmith::replay

@@ -60,7 +60,7 @@ Relocated::Relocated(const Scene& scene, const Plan& plan, std::uint32_t line_by
   }
   PlaceObjects(scene);
   if (plan.sharding) PlaceShards(scene);
-  PlaceSites(scene);
+  PlaceFields(scene);
   Measure(scene);
   numbers_.emplace(spans_, line_shift_);
 }
@@ -75,9 +75,9 @@ void Relocated::PlaceObjects(const Scene& scene) {
 // How far the accesses to objects reach; those without any need no lines.
 void Relocated::Measure(const Scene& scene) {
   std::vector<std::uint64_t> reach(plan_.kinds.size() + 1);
-  for (std::size_t site = 0; site < scene.sites().size(); ++site) {
-    std::uint64_t& furthest = reach[scene.sites()[site].kind];
-    for (std::uint32_t index = first_part_[site]; index < first_part_[site + 1]; ++index) {
+  for (std::size_t field = 0; field < scene.fields().size(); ++field) {
+    std::uint64_t& furthest = reach[scene.fields()[field].kind];
+    for (std::uint32_t index = first_part_[field]; index < first_part_[field + 1]; ++index) {
       if (!parts_[index].sharded) furthest = std::max(furthest, parts_[index].offset + parts_[index].width);
     }
   }
@@ -108,11 +108,11 @@ void Relocated::PlaceShards(const Scene& scene) {
   }
 }
 
-void Relocated::PlaceSites(const Scene& scene) {
-  for (const Site& site : scene.sites()) {
+void Relocated::PlaceFields(const Scene& scene) {
+  for (const Field& field : scene.fields()) {
     first_part_.push_back(static_cast<std::uint32_t>(parts_.size()));
-    for (std::uint32_t byte = 0; byte < site.width; ++byte) {
-      const Part next = ByteOf(site, site.offset + byte);
+    for (std::uint32_t byte = 0; byte < field.width; ++byte) {
+      const Part next = ByteOf(field.kind, field.offset + byte);
       const bool follows = byte > 0 && parts_.back().sharded == next.sharded &&
                            parts_.back().offset + parts_.back().width == next.offset;
       if (follows) {
@@ -125,17 +125,15 @@ void Relocated::PlaceSites(const Scene& scene) {
   first_part_.push_back(static_cast<std::uint32_t>(parts_.size()));
 }
 
-Relocated::Part Relocated::ByteOf(const Site& site, std::uint32_t offset) const {
+Relocated::Part Relocated::ByteOf(std::uint32_t kind, std::uint32_t offset) const {
   if (plan_.sharding) {
     for (std::size_t index = 0; index < plan_.sharding->ranges.size(); ++index) {
       const Sharding::Range& range = plan_.sharding->ranges[index];
-      if (range.kind == site.kind && offset >= range.offset && offset - range.offset < range.size) {
-        const bool everywhere = plan_.sharding->everywhere.contains(site.instruction);
-        return {range_offset_[index] + offset - range.offset, 1, true, everywhere};
-      }
+      if (range.kind == kind && offset >= range.offset && offset - range.offset < range.size)
+        return {range_offset_[index] + offset - range.offset, 1, true};
     }
   }
-  return {MovedTo(site.kind, offset), 1, false, false};
+  return {MovedTo(kind, offset), 1, false};
 }
 
 std::uint32_t Relocated::MovedTo(std::uint32_t kind, std::uint32_t offset) const {

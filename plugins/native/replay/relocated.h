@@ -21,16 +21,29 @@ class Relocated {
 
   std::uint64_t lines() const { return numbers_->lines(); }
 
-  // Calls `access(line, offset, width)` for every line that the event touches: one, or more where its bytes
-  // part.
+  // A way to the lines of a use is the number of a CPU, or this: through all shards.
+  static constexpr std::uint32_t kEverywhere = COHERENCE_MAX_CPUS;
+  // Whether they depend on the way.
+  bool Sharded(const Use& use) const {
+    return plan_.sharding &&
+           std::any_of(parts_.begin() + first_part_[use.field], parts_.begin() + first_part_[use.field + 1],
+                       [](const Part& part) { return part.sharded; });
+  }
+  // The way of an instruction (a site of the trace), where there are shards.
+  std::uint32_t WayOf(std::uint32_t cpu, std::uint32_t instruction) const {
+    return plan_.sharding->everywhere.contains(instruction) ? kEverywhere : cpu;
+  }
+
+  // Calls `access(line, offset, width)` for every line that the use touches that way: one, or more where its
+  // bytes part.
   template <typename Access>
-  void Visit(const Event& event, Access&& access) const {
-    for (std::uint32_t index = first_part_[event.site]; index < first_part_[event.site + 1]; ++index) {
+  void Visit(const Use& use, std::uint32_t way, Access&& access) const {
+    for (std::uint32_t index = first_part_[use.field]; index < first_part_[use.field + 1]; ++index) {
       const Part& part = parts_[index];
       if (part.sharded) {
-        VisitShards(event, part, access);
+        VisitShards(use.object, way, part, access);
       } else {
-        VisitLines(event.object, spans_[event.object].address + part.offset, part.width, access);
+        VisitLines(use.object, spans_[use.object].address + part.offset, part.width, access);
       }
     }
   }
@@ -40,15 +53,15 @@ class Relocated {
     std::uint64_t offset;
     std::uint32_t width;
     bool sharded;
-    bool everywhere;
   };
 
   template <typename Access>
-  void VisitShards(const Event& event, const Part& part, Access&& access) const {
+  void VisitShards(std::uint32_t object, std::uint32_t way, const Part& part, Access&& access) const {
     const Sharding& sharding = *plan_.sharding;
-    const std::size_t family = objects_ + event.object;
-    const std::uint32_t first = part.everywhere ? 0 : sharding.shard_of_cpu[event.cpu];
-    const std::uint32_t last = part.everywhere ? sharding.ways - 1 : first;
+    const std::size_t family = objects_ + object;
+    const bool everywhere = way == kEverywhere;
+    const std::uint32_t first = everywhere ? 0 : sharding.shard_of_cpu[way];
+    const std::uint32_t last = everywhere ? sharding.ways - 1 : first;
     for (std::uint32_t shard = first; shard <= last; ++shard) {
       VisitLines(family, spans_[family].address + shard * shard_bytes_ + part.offset, part.width, access);
     }
@@ -68,17 +81,17 @@ class Relocated {
 
   void PlaceObjects(const Scene& scene);
   void PlaceShards(const Scene& scene);
-  void PlaceSites(const Scene& scene);
+  void PlaceFields(const Scene& scene);
   void Measure(const Scene& scene);
-  Part ByteOf(const Site& site, std::uint32_t offset) const;
+  Part ByteOf(std::uint32_t kind, std::uint32_t offset) const;
   std::uint32_t MovedTo(std::uint32_t kind, std::uint32_t offset) const;
 
   const Plan& plan_;
   std::uint32_t line_shift_;
   std::size_t objects_;
   std::vector<Span> spans_;                  // by object, then, where there are shards, of the shards of each
-  std::vector<Part> parts_;                  // of all sites, one after the other
-  std::vector<std::uint32_t> first_part_;    // by site, and one behind the last
+  std::vector<Part> parts_;                  // of all fields, one after the other
+  std::vector<std::uint32_t> first_part_;    // by field, and one behind the last
   std::vector<std::uint64_t> range_offset_;  // of each sharded range in its shard
   std::uint64_t shard_bytes_ = 0;
   std::optional<LineNumbers> numbers_;

@@ -102,6 +102,7 @@ TraceFile ReadTrace(const std::string& path, std::vector<ObjectMap> maps,
   if (status == TRACE_DAMAGED) {
     throw TraceError(path + " is no whole trace: " + trace_problem(reader.get()) + "; record it again");
   }
+  for (Scene& scene : trace.scenes) scene.Order();
   if (trace.totals.empty()) trace.totals = Summed(totals);
   std::uint32_t sites = 0;
   const std::uint64_t* instructions = trace_reader_ips(reader.get(), &sites);
@@ -135,6 +136,7 @@ TraceFile TraceOf(const std::vector<trace_event>& events, const Machine& machine
   std::vector<LineTotals> totals = TotalsOf(machine, line_sizes);
   const std::vector<bool> pages = PagesOf(trace.scenes);
   for (const trace_event& event : events) Feed(event, pages, trace.scenes, totals);
+  for (Scene& scene : trace.scenes) scene.Order();
   trace.totals = Summed(totals);
   return trace;
 }

@@ -32,7 +32,7 @@ bool CallsError(const clang::Stmt* statement) {
 }
 
 // Functions whose result says what their first argument says.
-bool HandsOn(const clang::CallExpr& call) {
+bool ReturnsItsArgument(const clang::CallExpr& call) {
   const unsigned builtin = call.getBuiltinCallee();
   return builtin == clang::Builtin::BI__builtin_expect || builtin == clang::Builtin::BI__builtin_constant_p;
 }
@@ -46,7 +46,7 @@ bool GoesOn(const clang::Stmt& above) {
     return !binary->isAssignmentOp() && !binary->isCommaOp() && !binary->getType()->isAnyPointerType();
   if (llvm::isa<clang::UnaryOperator>(above)) return true;
   const auto* call = llvm::dyn_cast<clang::CallExpr>(&above);
-  return call != nullptr && HandsOn(*call);
+  return call != nullptr && ReturnsItsArgument(*call);
 }
 
 OffsetPurpose PurposeUnder(const clang::Stmt& above, const clang::Stmt* root) {

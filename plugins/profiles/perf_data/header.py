@@ -153,8 +153,7 @@ class PerfHeader:
 
     def _add_build(self, record: bytes) -> None:
         """Take in a build-id record: header, pid, 20 bytes of id with its length behind them, path."""
-        misc = unpack("H", record, 4)[0]
-        length = record[32] if misc & _SIZED_BUILD_ID else 20
+        length = record[32] if unpack("H", record, 4)[0] & _SIZED_BUILD_ID else 20
         path = text_of(record[36:])
         if path and 0 < length <= 20 and any(record[12 : 12 + length]):
             self.builds.setdefault(path, record[12 : 12 + length].hex())
@@ -197,8 +196,7 @@ def open_header(file: IO[bytes], size: int) -> PerfHeader:
     if not length:
         header.end, header.unfinished = size, True
         return header
-    bits = int.from_bytes(start[72:_FILE_BYTES], "little")
-    _read_features(file, header, begin + length, bits, size)
+    _read_features(file, header, begin + length, int.from_bytes(start[72:_FILE_BYTES], "little"), size)
     return header
 
 

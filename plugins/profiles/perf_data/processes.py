@@ -141,8 +141,7 @@ class Processes:
         """The samples with spaces; addresses in a file are those of the first process that has it mapped there."""
         rows = rows.copy()
         user = np.flatnonzero(rows["mode"] == Mode.USER)
-        order = np.argsort(rows["pid"][user], kind="stable")
-        by_process = user[order]
+        by_process = user[np.argsort(rows["pid"][user], kind="stable")]
         pids, starts = np.unique(rows["pid"][by_process], return_index=True)
         for pid, at in zip(pids.tolist(), np.split(by_process, starts[1:]), strict=False):
             # Made when the process is first met: by then all its mappings are known.
@@ -216,10 +215,7 @@ class _PieceTable:
         if not len(self._start):
             return address, np.full(len(address), self._own)
         inside &= address < self._end[at]
-        return (
-            np.where(inside, address + self._step[at], address),
-            np.where(inside, self._space[at], self._own),
-        )
+        return (np.where(inside, address + self._step[at], address), np.where(inside, self._space[at], self._own))
 
 
 # What perf itself has to do: samples out of hardware traces (AUX data, as of Arm SPE).

@@ -87,8 +87,7 @@ def identifiers(block: RecordBlock, numbers: NDArray[np.int64], event: PerfEvent
     """The id of each sample; every event of a file with several kinds of samples has it at the same place."""
     before = (SampleField.IP, SampleField.TID, SampleField.TIME, SampleField.ADDR)
     at = 1 if event.fields & SampleField.IDENTIFIER else 1 + sum(1 for one in before if event.fields & one)
-    place = np.minimum(block.start[numbers] + at, len(block.words) - 1)
-    return block.words[place]
+    return block.words[np.minimum(block.start[numbers] + at, len(block.words) - 1)]
 
 
 def _fixed(rows: Rows, cursor: _SampleCursor, fields: int) -> None:

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "btf.h"
-#include "error.h"
+#include "base/error.h"
+#include "btf/btf.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {

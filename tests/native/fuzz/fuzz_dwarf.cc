@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "debug_loader.h"
-#include "dwarf_reader.h"
-#include "error.h"
-#include "touched.h"
+#include "access/touched.h"
+#include "base/error.h"
+#include "dwarf/debug_loader.h"
+#include "layouts/dwarf_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {

@@ -5,10 +5,10 @@
 #include <cstdint>
 
 #include "../dwarf_builder.h"
-#include "access/location_list.h"
-#include "access/unit_addresses.h"
-#include "access/unit_summary.h"
-#include "error.h"
+#include "base/error.h"
+#include "program/location_list.h"
+#include "program/unit_addresses.h"
+#include "program/unit_summary.h"
 
 namespace linesmith {
 namespace {

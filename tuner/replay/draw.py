@@ -1,0 +1,402 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A draw: one way in which the sampled functions may work together, of the many that a profile leaves open.
+
+Functions are shared out among tasks. A CPU does a task a turn at a time, and touches in a turn what the task's
+functions touch, in one order. How often, and in which order, the fit finds out as far as the profile tells.
+
+A recording says on how many CPUs an access was made, not on which. But where one access lost the line to another, the
+two were made on different CPUs; what lost the line to the same stores was made on the same one, and so is mostly what
+one function does to an object. An object that two threads use has two sides, and its members are falsely shared only
+between these.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from heapq import heapify, heappop, heappush
+from itertools import combinations
+from math import exp, inf, log
+from operator import or_
+from random import Random
+
+from linesmith.analyzer.model import CACHE_LINE_BYTES
+from linesmith.tuner.replay.sampled import PERHAPS, USUAL_CPUS, SampledTouch, SampledTouches, TouchKind
+
+# How likely code that no sample shows is reached, by each instruction that may do it.
+REACHED = 0.5
+# Numbers of CPUs that differ by more are of different tasks, where both are known well.
+ALIKE = 1.2
+WELL_KNOWN = 3
+# Shares of changes that make turns longer or shorter, that put them under a lock or take them out, and that let CPUs
+# give way more or less often or at other places; the others move a function.
+TURNS, LOCKS, HANDOVERS, ENDINGS = 0.2, 0.15, 0.2, 0.1
+# A lock that lies elsewhere, and how likely turns are under it that store.
+ELSEWHERE = 1
+LOCKED = 0.4
+# How likely a function is under a lock of the object, if nothing tells who calls it: where it stores, and else.
+UNDER, READ_UNDER = 0.6, 0.2
+JOINS = 0.7
+LEAST_HANDOVER = 0.02
+# Bounds of how often a turn makes its most frequent touch.
+LEAST_OFTEN, MOST_OFTEN = 0.125, 8.0
+# A bit for each CPU, by the number of the touch.
+Seats = Mapping[int, int]
+# By how much it is less likely that two touches are on one and the same CPU: for each time that one lost the line to
+# the other, and if they lost it to different stores. By how much more likely if to the same, or of one function.
+LOST, HINT = log(100), log(10)
+# Of what two touches lost the line to, this part is common, or so little is.
+SAME, DIFFERENT = 0.5, 0.1
+# A CPU that no other touch of the object is made on counts as this part of one that a single touch is made on.
+NEWCOMER = 0.5
+SWEEPS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnTask:
+    """What ``cpus`` do together in a turn: ``touches`` by number.
+
+    ``often`` is how often in a turn the most frequent touch is made. Turns under the same ``lock`` exclude each other:
+    one of the record by its address, ``ELSEWHERE``, or none (0).
+    """
+
+    cpus: tuple[int, ...]
+    touches: tuple[int, ...]
+    often: float = 1.0
+    lock: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """The tasks, and what else is not known: ``per_store`` stores are sampled for each load that could be.
+
+    The fit begins with ``handover``, which stays if it is ``fixed``, with ``hold`` under locks, and with touches in the
+    order of ``late``. Another CPU goes on at the end of a turn with the probability ``ending`` at least. ``targets``
+    are samples of each touch as another run might have them, loads and stores. ``unseen`` is how often a touch
+    that was not sampled is made, or a load at first, for each of the function's most frequent one.
+    """
+
+    tasks: tuple[DrawnTask, ...]
+    handover: float
+    fixed: bool
+    ending: float
+    hold: float
+    per_store: float
+    late: tuple[float, ...]
+    targets: tuple[tuple[float, float], ...]
+    unseen: tuple[float, ...]
+    seed: int
+
+
+def drawn(evidence: SampledTouches, seed: int) -> Draw:
+    """The draw with this seed."""
+    draw = Random(seed)  # noqa: S311 - repeatable draws, no secret
+    touches = evidence.touches
+    used = [
+        number
+        for number, one in enumerate(touches)
+        if one.sampled or one.like >= 0 or draw.random() < 1 - (1 - REACHED) ** min(one.ways, 4)
+    ]
+    targets = tuple(
+        (_another(one.loads, draw, evidence.exact), _another(one.stores or 0.0, draw, evidence.exact))
+        for one in touches
+    )
+    nodes = evidence.nodes[: _machine(evidence, draw)]
+    seats, tasks = seated(evidence, used, draw), list[DrawnTask]()
+    for one in _shared_out(touches, used, draw, seats):
+        tasks.append(_task(touches, *one, nodes, draw, seats, tasks))
+    return Draw(
+        tuple(tasks),
+        draw.uniform(0.1, 0.6),
+        not evidence.exact,
+        draw.choice((0.0, 0.3, 1.0)),
+        draw.uniform(0.1, 0.9),
+        1.0 if evidence.exact else draw.lognormvariate(0.0, 0.2),
+        tuple(late + draw.gauss(0.0, 0.3) for late in _lateness(touches)),
+        targets,
+        _unseen(touches, draw),
+        seed,
+    )
+
+
+def changed(now: Draw, evidence: SampledTouches, draw: Random) -> Draw:
+    """The same draw with one thing different: where a function is, how much a turn does, when CPUs give way."""
+    what = draw.random()
+    if what < HANDOVERS:
+        return replace(now, handover=min(max(now.handover * draw.choice((0.6, 1.6)), LEAST_HANDOVER), 1.0))
+    if what < HANDOVERS + ENDINGS:
+        return replace(now, ending=draw.choice((0.0, 0.1, 0.3, 1.0)))
+    touches, tasks = evidence.touches, list(now.tasks)
+    bodies = [at for at, task in enumerate(tasks) if not touches[task.touches[0]].word]
+    if not bodies:
+        return now
+    at = draw.choice(bodies)
+    if what < HANDOVERS + ENDINGS + TURNS:
+        often = min(max(tasks[at].often * draw.choice((0.5, 2.0)), LEAST_OFTEN), MOST_OFTEN)
+        tasks[at] = replace(tasks[at], often=often)
+    elif what < HANDOVERS + ENDINGS + TURNS + LOCKS:
+        tasks[at] = replace(tasks[at], lock=draw.choice(_possible(touches, tasks[at].touches)))
+    else:
+        _move(tasks, at, evidence, draw)
+    return replace(now, tasks=tuple(task for task in tasks if task.touches))
+
+
+def _move(tasks: list[DrawnTask], at: int, evidence: SampledTouches, draw: Random) -> None:
+    """One function of a task goes to another under the same lock, or to one of its own."""
+    touches, task = evidence.touches, tasks[at]
+    function = touches[draw.choice(task.touches)].function
+    moved = [number for number in task.touches if touches[number].function == function]
+    stay = tuple(number for number in task.touches if touches[number].function != function)
+    fitting = [
+        number
+        for number, other in enumerate(tasks)
+        if number != at
+        and other.lock == task.lock
+        and _fits(touches[other.touches[0]], touches[moved[0]])
+        and (not evidence.ties or not set(task.cpus).isdisjoint(other.cpus))
+    ]
+    fitting = [number for number in fitting if not touches[tasks[number].touches[0]].word]
+    if fitting and (not stay or draw.random() < JOINS):
+        other = draw.choice(fitting)
+        tasks[other] = replace(tasks[other], touches=(*tasks[other].touches, *moved))
+    else:
+        there = evidence.nodes[: max(max(one.cpus) for one in tasks) + 1]
+        known = dict.fromkeys(moved, sum(1 << cpu for cpu in task.cpus)) if evidence.ties else {}
+        tasks.append(_task(touches, task.lock, moved, there, draw, known, tasks))
+    tasks[at] = replace(task, touches=stay)
+
+
+def _possible(touches: Sequence[SampledTouch], numbers: Sequence[int]) -> list[int]:
+    """The locks under which a task may be, 0 is none: such as were seen on as many CPUs as the task was."""
+    known = {touches[number].lock for number in numbers}
+    if known != {PERHAPS}:
+        return sorted(known - {PERHAPS})[-1:] if known != {0} else [0, ELSEWHERE]
+    takers: dict[int, float] = {}
+    for one in touches:
+        if one.word and one.base == touches[numbers[0]].base:
+            takers[one.lock] = max(takers.get(one.lock, 0.0), one.cpus or inf)
+    seen = [(touches[number].weight, touches[number].cpus or 1) for number in numbers]
+    least = max((cpus for weight, cpus in seen if weight >= WELL_KNOWN * cpus), default=1)
+    return [0, *sorted(lock for lock, cpus in takers.items() if least <= ALIKE * cpus)]
+
+
+def _unseen(touches: Sequence[SampledTouch], draw: Random) -> tuple[float, ...]:
+    """How often each touch is made that shows too little, for each of the function's most frequent one.
+
+    Some branches of code are never taken, others always. Loads of a line without stores hit, however often they are.
+    """
+    most = draw.choice((0.0, 0.1, 0.5))
+    loads = [one.sampled and one.kind is TouchKind.LOAD for one in touches]
+    return tuple(
+        draw.choice((1.0, draw.random())) if load else 0.0 if one.sampled else most * draw.random()
+        for one, load in zip(touches, loads, strict=True)
+    )
+
+
+def _another(count: float, draw: Random, exact: bool) -> float:
+    """The count that another run might have had."""
+    return count if exact else draw.gammavariate(count + 0.5, 1.0) if count else 0.0
+
+
+def _shared_out(
+    touches: Sequence[SampledTouch], used: Sequence[int], draw: Random, seats: Seats
+) -> list[tuple[int, list[int]]]:
+    """The lock and the touches of each task: those of a function on one object go together, and words of a lock."""
+    groups: dict[tuple[str, int, int], list[list[int]]] = defaultdict(list)
+    words: dict[int, list[int]] = defaultdict(list)
+    for number in used:
+        one = touches[number]
+        if one.word:
+            words[one.lock].append(number)
+            continue
+        sides = groups[one.function, one.base, one.lock]
+        side = next((side for side in sides if any(_meet(seats, number, other) for other in side)), None)
+        if side is None:
+            sides.append(side := [])
+        side.append(number)
+    joins = draw.random() ** (1 / 3)
+    tasks = list(words.items())
+    for known, group in ((lock, side) for (_, _, lock), sides in groups.items() for side in sides):
+        stores = any(touches[number].kind is not TouchKind.LOAD for number in group)
+        lock = known
+        if known == PERHAPS:
+            under = draw.random() < (UNDER if stores else READ_UNDER)
+            lock = draw.choice(_possible(touches, group)[1:] or [0]) if under else 0
+        if lock == 0 and stores and draw.random() < LOCKED:
+            lock = ELSEWHERE
+        fitting = [
+            task
+            for other, task in tasks
+            if other == lock
+            and not touches[task[0]].word
+            and _fits(touches[task[0]], touches[group[0]])
+            and _meet(seats, task[0], group[0])
+        ]
+        if fitting and draw.random() < joins:
+            draw.choice(fitting).extend(group)
+        else:
+            tasks.append((lock, group))
+    return tasks
+
+
+def _meet(seats: Seats, one: int, other: int) -> bool:
+    """Whether two touches may be made on one CPU."""
+    return not seats or bool(seats[one] & seats[other])
+
+
+def _fits(one: SampledTouch, other: SampledTouch) -> bool:
+    """Whether two functions touch the same object, and ran on about as many CPUs of the same nodes."""
+    first, second = one.cpus or USUAL_CPUS, other.cpus or USUAL_CPUS
+    known = min(one.weight / first, other.weight / second) >= WELL_KNOWN
+    if one.base != other.base or (one.nodes != other.nodes and (known or one.nodes.isdisjoint(other.nodes))):
+        return False
+    return max(first, second) <= (ALIKE if known else 2) * min(first, second)
+
+
+def _machine(evidence: SampledTouches, draw: Random) -> int:
+    """How many CPUs there are: as many as a function ran on, or more, when each part of them does something else."""
+    if evidence.exact:
+        return len(evidence.nodes)
+    return max(round(len(evidence.nodes) / 2 * draw.choice((1.0, 1.0, 1.5, 2.0))), 2)
+
+
+def _task(
+    touches: Sequence[SampledTouch],
+    lock: int,
+    numbers: Sequence[int],
+    nodes: Sequence[int],
+    draw: Random,
+    seats: Seats,
+    tasks: Sequence[DrawnTask],
+) -> DrawnTask:
+    """What is done with the touches of these ``numbers``; ``tasks`` are there already."""
+    if known := reduce(or_, (seats.get(number, 0) for number in numbers)):
+        chosen = [cpu for cpu in range(len(nodes)) if known >> cpu & 1]
+        return DrawnTask(tuple(chosen), tuple(numbers), draw.choice((0.5, 1.0, 1.0, 2.0)), lock)
+    count = max((touches[number].cpus or USUAL_CPUS for number in numbers), default=USUAL_CPUS)
+    seen = frozenset[int]().union(*(touches[number].nodes for number in numbers))
+    cpus = [cpu for cpu, node in enumerate(nodes) if not seen or node in seen] or [*range(len(nodes))]
+    # The more tasks of an object are of one CPU alone, the likelier it is that of another, too.
+    base = touches[numbers[0]].base
+    alone = [one.cpus[0] for one in tasks if len(one.cpus) == count == 1 and touches[one.touches[0]].base == base]
+    same = draw.choice([None, *(cpu for cpu in alone if cpu in cpus)])
+    chosen = sorted(draw.sample(cpus, min(count, len(cpus)))) if same is None else [same]
+    return DrawnTask(tuple(chosen), tuple(numbers), draw.choice((0.5, 1.0, 1.0, 2.0)), lock)
+
+
+def _lateness(touches: Sequence[SampledTouch]) -> list[float]:
+    """From 0 to 1: how much each looks like one that comes late in its turn, when others have fetched the line."""
+    most: dict[tuple[str, int], float] = defaultdict(float)
+    for one in touches:
+        most[one.function, one.base] = max(most[one.function, one.base], one.weight)
+    found = []
+    for one in touches:
+        if one.missed is not None:
+            found.append(1 - one.missed)
+        elif one.sampled and one.kind is TouchKind.LOAD:
+            found.append(1 - one.loads / max(most[one.function, one.base], 1.0))
+        else:
+            found.append(0.5 if one.sampled else 1.0)
+    return found
+
+
+def ties(touches: Sequence[SampledTouch], lost: Mapping[tuple[int, int], int]) -> dict[int, dict[int, float]]:
+    """How surely touches of one object are on one CPU (below 0) or on two (above 0), by number; empty if nothing tells.
+
+    ``lost`` counts how often the first lost the line to the second.
+    """
+    by_victim: dict[int, dict[int, int]] = defaultdict(dict)
+    found: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
+    for (victim, writer), times in lost.items():
+        by_victim[victim][writer] = times
+        if victim != writer and touches[victim].base == touches[writer].base:
+            found[victim][writer] += LOST * times
+            found[writer][victim] += LOST * times
+    groups: dict[tuple[int, int | str], list[int]] = defaultdict(list)
+    for number, one in enumerate(touches if lost else ()):
+        groups[one.base, one.function].append(number)
+        if number in by_victim:
+            groups[one.base, one.address // CACHE_LINE_BYTES].append(number)
+    for (_, what), numbers in groups.items():
+        for first, second in combinations(numbers, 2):
+            hint = -HINT if isinstance(what, str) else _hint(by_victim[first], by_victim[second])
+            found[first][second] += hint
+            found[second][first] += hint
+    return found
+
+
+def _hint(one: Mapping[int, int], other: Mapping[int, int]) -> float:
+    """What it says of two touches, to which stores each lost the line."""
+    both = sum(min(times, other.get(writer, 0)) for writer, times in one.items())
+    common = both / min(sum(one.values()), sum(other.values()))
+    return -HINT if common >= SAME else HINT if common <= DIFFERENT else 0.0
+
+
+def seated(evidence: SampledTouches, used: Sequence[int], draw: Random) -> dict[int, int]:
+    """The CPUs of each touch in ``used``, drawn; nothing where the profile does not say who lost a line to whom."""
+    seats: dict[int, int] = {}
+    for numbers in _objects(evidence, used) if evidence.ties else ():
+        for number in numbers * SWEEPS:
+            others = {other: seats[other] for other in numbers if other in seats and other != number}
+            seats[number] = _seat(number, others, evidence, draw)
+    return seats
+
+
+def _objects(evidence: SampledTouches, used: Sequence[int]) -> Iterator[list[int]]:
+    """The touches of each object, the next one of those on fewest CPUs always that which those before tell most of."""
+    touches, objects = evidence.touches, dict[int, list[int]]()
+    for number in used:
+        objects.setdefault(touches[number].base, []).append(number)
+    for numbers in objects.values():
+        waiting = [(touches[number].cpus or USUAL_CPUS, 0.0, number) for number in numbers]
+        heapify(waiting)
+        ordered: dict[int, None] = {}
+        there = {*numbers}
+        while waiting:
+            _, _, number = heappop(waiting)
+            if number not in ordered:
+                ordered[number] = None
+                for other, tie in evidence.ties.get(number, {}).items():
+                    if other in there:
+                        heappush(waiting, (touches[other].cpus or USUAL_CPUS, -abs(tie), other))
+        yield [*ordered]
+
+
+def _seat(number: int, others: Seats, evidence: SampledTouches, draw: Random) -> int:
+    """The CPUs of one touch, by how likely each choice is next to those of ``others`` of its object."""
+    one = evidence.touches[number]
+    here = [cpu for cpu, node in enumerate(evidence.nodes) if not one.nodes or node in one.nodes]
+    count = min(one.cpus or USUAL_CPUS, len(here))
+    if count == len(here) or not others:
+        return _bits(draw.sample(here, count))
+    uses = {cpu: sum(seat >> cpu & 1 for seat in others.values()) or NEWCOMER for cpu in here}
+    logs = {cpu: log(often) for cpu, often in uses.items()}
+    tied = [(others[other], tie) for other, tie in evidence.ties.get(number, {}).items() if other in others]
+    facing, alike = dict[int, float](), dict[int, float]()
+    for seat, tie in tied:
+        if tie < 0:
+            alike[seat] = alike.get(seat, 0.0) + tie
+        elif count == 1:
+            facing[seat] = facing.get(seat, 0.0) + tie
+    odds: dict[int, float] = {}
+    for choice in _choices(count, uses, alike, draw):
+        value = sum(logs[cpu] for cpu in here if choice >> cpu & 1) - facing.get(choice, 0.0)
+        odds[choice] = value + sum(tie for seat, tie in alike.items() if choice & seat not in (choice, seat))
+    best = max(odds.values())
+    return draw.choices([*odds], [exp(value - best) for value in odds.values()])[0]
+
+
+def _choices(count: int, uses: Mapping[int, float], seats: Iterable[int], draw: Random) -> Iterator[int]:
+    """Sets of ``count`` of the CPUs in ``uses``: such as have most in common with each of ``seats``, and any."""
+    if count == 1:
+        yield from (1 << cpu for cpu in uses)
+        return
+    for seat in (0, *sorted({*seats})):
+        ranks = {cpu: draw.random() - (seat >> cpu & 1) + (uses[cpu] == NEWCOMER) / 2 for cpu in uses}
+        yield _bits(sorted(uses, key=ranks.__getitem__)[:count])
+
+
+def _bits(cpus: Iterable[int]) -> int:
+    return sum(1 << cpu for cpu in cpus)
