@@ -49,8 +49,13 @@ def processes_with(token: str) -> list[str]:
 
 
 def lingering(token: str, seconds: float = 60) -> list[str]:
-    """Command lines of the processes with the token that are left after so many seconds, or sooner when none is."""
-    end = time.monotonic() + seconds
-    while processes_with(token) and time.monotonic() < end:
+    """Command lines of the processes with the token that are left after so many seconds, or sooner when none is.
+
+    A process that is about to begin, or that becomes another program (its command line is empty then), is not seen:
+    none is left when none was seen for half a second.
+    """
+    end, quiet = time.monotonic() + seconds, 0
+    while quiet < 10 and time.monotonic() < end:
         time.sleep(0.05)
+        quiet = 0 if processes_with(token) else quiet + 1
     return processes_with(token)
