@@ -253,7 +253,10 @@ def test_a_tree_without_a_database_or_a_name_is_one_sentence(tree: Path, tmp_pat
 
 
 def command_of(process: str) -> str:
-    return Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:  # it has ended since it was listed
+        return ""
 
 
 def test_the_children_end_with_a_killed_scan(parser: Path, tree: Path, tmp_path: Path) -> None:

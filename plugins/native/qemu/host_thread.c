@@ -18,5 +18,5 @@ bool host_thread_sleeps(int number) {
   close(file);
   text[size < 0 ? 0 : size] = '\0';
   const char *name_end = strrchr(text, ')');
-  return !name_end || name_end[1] != ' ' || name_end[2] != 'R';
+  return !name_end || name_end[1] != ' ' || (name_end[2] != 'R' && name_end[2] != 'D');
 }

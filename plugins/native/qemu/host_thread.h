@@ -8,8 +8,8 @@
 /** Number of the calling thread. */
 int host_thread_number(void);
 
-/** True where a thread sleeps, or is gone; false where it runs or waits for a processor. Source: proc(5),
- * /proc/pid/stat. */
+/** True where a thread sleeps, or is gone; false where it runs or waits for a processor or a disk, as for a
+ * page of its program. Source: proc(5), /proc/pid/stat. */
 bool host_thread_sleeps(int number);
 
 #endif

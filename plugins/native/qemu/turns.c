@@ -7,9 +7,10 @@
 
 #include "host_thread.h"
 
-// A slice takes some 0.1 ms; a turn that lasts 20 ms is held by a thread that sleeps inside QEMU.
+// A slice takes some 0.1 ms. A turn that lasts 20 ms is held by a thread that sleeps inside QEMU, or that
+// waits for a processor of a busy host: everyone waits for that one, but not for longer than a second.
 // Whether another sleeps is looked at again after 0.2 ms.
-enum { STALL_NANOSECONDS = 20000000, LOOK_NANOSECONDS = 200000 };
+enum { STALL_NANOSECONDS = 20000000, LOOK_NANOSECONDS = 200000, MOST_STALLS = 50 };
 
 void turns_open(struct turns *turns) {
   pthread_condattr_t monotonic;
@@ -50,7 +51,10 @@ static struct timespec time_in(long nanoseconds) {
   return limit;
 }
 
+/** Whoever is let go and does not sleep comes again soon, though the host may run the others first. */
 static void let_everyone_go(struct turns *turns) {
+  turns->leaving |= turns->waiting;
+  if (turns->holder != TURNS_NOBODY) turns->leaving |= 1ULL << turns->holder;
   for (uint64_t left = turns->waiting; left; left &= left - 1)
     pthread_cond_signal(&turns->wake[__builtin_ctzll(left)]);
   turns->waiting = 0;
@@ -59,15 +63,23 @@ static void let_everyone_go(struct turns *turns) {
   turns->forced++;
 }
 
+static bool holder_sleeps(const struct turns *turns) {
+  return turns->holder == TURNS_NOBODY || host_thread_sleeps(turns->threads[turns->holder]);
+}
+
 /** Sleeps until the bit of `cpu` is taken out of those that wait. */
 static void wait_for_turn(struct turns *turns, unsigned cpu) {
   uint64_t bit = 1ULL << cpu;
   turns->waiting |= bit;
-  while (turns->waiting & bit) {
+  for (int stalls = 0; turns->waiting & bit;) {
     uint64_t passed = turns->passed;
     struct timespec limit = time_in(STALL_NANOSECONDS);
     int error = pthread_cond_timedwait(&turns->wake[cpu], &turns->lock, &limit);
-    if (error == ETIMEDOUT && passed == turns->passed && turns->waiting & bit) let_everyone_go(turns);
+    if (error != ETIMEDOUT || passed != turns->passed) {
+      stalls = 0;
+    } else if (turns->waiting & bit && (++stalls == MOST_STALLS || holder_sleeps(turns))) {
+      let_everyone_go(turns);
+    }
   }
 }
 
@@ -75,6 +87,7 @@ static void wait_for_turn(struct turns *turns, unsigned cpu) {
 static void come(struct turns *turns, unsigned cpu) {
   if (turns->expected) turns->expected--;
   turns->leaving &= ~(1ULL << cpu);
+  turns->threads[cpu] = host_thread_number();
   if (turns->holder == TURNS_NOBODY) {
     turns->holder = (int)cpu;
     return;

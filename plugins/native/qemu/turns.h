@@ -12,14 +12,14 @@
 enum { TURNS_NOBODY = -1 };
 
 /** Who runs and who waits. QEMU stops all virtual CPUs for some work and must not wait for one that waits
- * here: where nobody's turn has ended for a while, everyone is let go, and counted. */
+ * here: where who has the turn sleeps, everyone is let go after a while, and that is counted. */
 struct turns {
   pthread_mutex_t lock;
   pthread_cond_t wake[COHERENCE_MAX_CPUS];
   uint64_t waiting;                 // a bit per CPU
   int holder;                       // whose turn it is; TURNS_NOBODY: nobody's
-  uint64_t leaving;                 // a bit per CPU that has left and was not seen asleep yet
-  int threads[COHERENCE_MAX_CPUS];  // of the host, of those that have left
+  uint64_t leaving;                 // a bit per CPU that left or was let go, not seen asleep yet
+  int threads[COHERENCE_MAX_CPUS];  // of the host, of those that have come
   unsigned expected;                // CPUs that were woken and have not come yet
   bool lingering;                   // the holder waits for them
   uint64_t passed;                  // turns that ended
