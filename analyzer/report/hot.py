@@ -73,8 +73,10 @@ def render_table(
     blocks = ["\n".join(_head(records, elf, shown, columns)), "\n".join(_table(records, shown, columns, full))]
     helped = _helped(records)
     if helped and suggest:
-        gained = by_layout(helped).replace("≤", "at most")
-        gain = f"largest gain by moving members: {helped.name}, {gained} of all {unit(shown)}"
+        # Samples can leave open whether nothing or all of it goes away: then replay says.
+        known = helped.removable.least or helped.removable.most < helped.share
+        gained = f", {by_layout(helped).replace('≤', 'at most')} of all {unit(shown)}" if known else ""
+        gain = f"largest gain by moving members: {helped.name}{gained}"
         command = shell_rows("next:", (*suggest, "--type", helped.type), columns)
         blocks.append("\n".join([prose(gain, then="  ", columns=columns), *command]))
     if first := helped or next((one for one in records if one.name and one.kinds and not one.apart), None):
@@ -303,19 +305,21 @@ def members_that_meet(one: RecordContention) -> str:
     words, named = list[str](), set[str]()
     for group in _shown_groups(one):
         function = next((pair.function for pair in group.pairs if pair.function), "")
-        words.append(_met(one, group, MOST_VICTIMS, ":", function if group.writer not in named else "", " by {}"))
+        words.append(_met(one, group, MOST_VICTIMS, function if group.writer not in named else ""))
         named.add(group.writer)
     return "; ".join(words) or (_touched(one) if one.findings else "not examined")
 
 
-def _met(one: RecordContention, group: PairGroup, most: int, is_: str, by: str, stored: str, used: str = "") -> str:
-    """Who misses after stores to whom; ``by`` are the functions that store, put into ``stored``."""
+def _met(one: RecordContention, group: PairGroup, most: int, by: str, used: str = "") -> str:
+    """Who misses after stores to whom; ``by`` are the functions that store, ``used`` those that miss."""
     if group.itself:
-        return f"{_leaf(one, group.writer)}{is_} written by several CPUs{f', in {by}' if by else ''}"
-    verb, who = "misses" if len(group.victims) == 1 else "miss", [_shown(one, name) for name in group.victims]
-    return (
-        f"{listed(who, most)}{used} {verb} after stores to {_shown(one, group.writer)}{stored.format(by) if by else ''}"
-    )
+        return f"{_leaf(one, group.writer)} is written by several CPUs{f', in {by}' if by else ''}"
+    return f"{_missing(one, group, most, used)} after stores to {_shown(one, group.writer)}{f' by {by}' if by else ''}"
+
+
+def _missing(one: RecordContention, group: PairGroup, most: int, used: str) -> str:
+    who = listed([_shown(one, name) for name in group.victims], most)
+    return f"{who}{f' (in {used})' if used else ''} {'misses' if len(group.victims) == 1 else 'miss'}"
 
 
 def _shown(one: RecordContention, name: str) -> str:
@@ -389,12 +393,25 @@ def _sentences(one: RecordContention, unit: str) -> Iterator[str]:
     groups = _shown_groups(one)
     rest = one.contended - one.unknown
     sure = all(group.contended.least == group.contended.most for group in groups)
-    for at, group in enumerate(groups):
-        written, used = (_functions(group.pairs, writes=writes) for writes in (True, False))
-        by = written if group.writer not in [one.writer for one in groups[:at]] else ""
-        what = _met(one, group, MOST_NAMED, " is", by, " (by {})", f" (in {used})" if used else "")
-        amount = f"{count_range(group.contended)}{'' if at else f' {unit}'}"
-        yield f"{what}: {amount} ({_share(one, group.contended)})."
+    left, stored = list(groups), set[str]()
+    while left:
+        group = left[0]
+        # Samples do not say after stores to which of several members: the same misses are counted once.
+        same = [one for one in left if (one.victims, one.contended) == (group.victims, group.contended)]
+        same = [group] if sure or group.contended.least else same
+        by = [_functions(each.pairs, writes=True) if each.writer not in stored else "" for each in same]
+        used, contended = _functions(group.pairs, writes=False), group.contended
+        what = _met(one, group, MOST_NAMED, by[0], used)
+        if len(same) > 1:
+            after = [
+                f"{'itself' if each.itself else _shown(one, each.writer)}{f' by {code}' if code else ''}"
+                for each, code in zip(same, by, strict=True)
+            ]
+            what = f"{_missing(one, group, MOST_NAMED, used)} after stores to {', or to '.join(after)}"
+            contended = Bounds(group.contended.most, group.contended.most)
+        yield f"{what}: {count_range(contended)}{'' if stored else f' {unit}'} ({_share(one, contended)})."
+        left = [each for each in left if each not in same]
+        stored.update(each.writer for each in same)
         rest -= group.contended.most if sure else 0
     text = [finding for finding in one.findings if not finding.simulated]
     rows = (function.contended for finding in text for member in finding.members for function in member.functions)

@@ -117,9 +117,9 @@ of all by layout
  30.0%         -  page: slab x, 1      m1 misses after stores to m0  false sharing: no order helps,
                   line                 by store                      all of it is one line; write
                                                                      m0 less often
-  8.0%    ≤ 2.0%  proxy: slab x, 1     m0: written by several CPUs,  true sharing: write m0 less
-                  line                 in store; m1 misses after     often; false sharing: move m0
-                                       stores to m0                  away from m1
+  8.0%    ≤ 2.0%  proxy: slab x, 1     m0 is written by several      true sharing: write m0 less
+                  line                 CPUs, in store; m1 misses     often; false sharing: move m0
+                                       after stores to m0            away from m1
   6.0%    ≤ 5.0%  listener: slab x, 1  m1, m2 and 6 more miss after  false sharing: move m0 away
                   line                 stores to m0 by store         from m1, m2 and 6 more
   0.9%            and 1 more record
@@ -201,9 +201,9 @@ def test_the_members_of_a_lock_are_no_gain_to_be_had_by_moving_them() -> None:
         (
             "p.http.cum_req",
             ("p", "p", 9),
-            ("p.http.cum_req: written by several CPUs, in store", "count p.http.cum_req per CPU"),
+            ("p.http.cum_req is written by several CPUs, in store", "count p.http.cum_req per CPU"),
         ),
-        ("head", ("head", "head", 9), ("head: written by several CPUs, in store", "write head less often")),
+        ("head", ("head", "head", 9), ("head is written by several CPUs, in store", "write head less often")),
         (
             "rwsem",
             ("root of the anon_vma at -0x58", "rwsem", 9),
@@ -226,7 +226,7 @@ def test_the_advice_is_about_the_members_that_meet_in_its_row() -> None:
     """Also where others wait more often: the second heaviest members that wait for themselves are left out."""
     own = [(f"m{at}", f"m{at}", 900 - at) for at in (1, 2, 3)]
     one = record("proxy", 0.3, 0.1, TriageKind.TRUE_SHARING, *own, ("m4", "m5", 200), ("m6", "m5", 100))
-    assert members_that_meet(one) == "m1: written by several CPUs, in store; m4, m6 miss after stores to m5 by store"
+    assert members_that_meet(one) == "m1 is written by several CPUs, in store; m4, m6 miss after stores to m5 by store"
     assert what_to_do(one) == "true sharing: write m1 less often; false sharing: move m5 away from m4, m6"
 
 
@@ -424,3 +424,11 @@ def test_headings_of_a_rules_page_are_bold_on_a_terminal() -> None:
         command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
     )
     assert re.match(r"\s*\x1b\[[\d;]*malignment-lost\x1b\[0m", done.stdout)
+
+
+def test_misses_of_which_samples_do_not_say_the_writer_are_counted_once() -> None:
+    """Nor is a gain named that may be nothing or all of it: replay says how much."""
+    met = tuple(RecordPair("m1", writer, "", Bounds(0, 5423), stores={f"set_{writer}": 3}) for writer in ("m0", "m1"))
+    text = told((replace(record("mapping", 1.0, 1.0, TriageKind.FALSE_SHARING, ("m1", "m0", 1)), pairs=met),))
+    assert "m1 misses after stores to m0 by set_m0, or to itself by set_m1: 5,423" in text
+    assert "largest gain by moving members: mapping next:" in text
