@@ -140,16 +140,16 @@ def test_a_function_holds_no_lock_that_fewer_cpus_take(takers: int, possible: bo
     assert (LINE in {task.lock for task in tasks}) == possible
 
 
-def test_what_single_cpus_do_to_an_object_is_often_done_by_one() -> None:
+def test_what_few_cpus_do_to_an_object_is_mostly_done_by_the_same_ones() -> None:
     touches = [
-        SampledTouch(LINE, LINE + offset, 8, function, kind, loads=count, stores=0.0, cpus=1)
-        for offset, function, kind, count in ((0, "look", TouchKind.LOAD, 300.0), (8, "check", TouchKind.LOAD, 8.0))
+        SampledTouch(LINE, LINE + offset, 8, f"f{cpus}", TouchKind.LOAD, loads=300.0, stores=0.0, cpus=cpus)
+        for offset, cpus in ((0, 1), (8, 4))
     ]
     seen = SampledTouches(tuple(touches), (0,) * 32, {})
     apart = [tasks for seed in range(400) if len(tasks := drawn(seen, seed).tasks) == 2]
-    same = sum(one.cpus == other.cpus for one, other in apart)
+    within = sum(set(one.cpus) <= set(other.cpus) for one, other in apart)
     assert len(apart) > 50
-    assert 0.35 < same / len(apart) < 0.65
+    assert 0.6 < within / len(apart) < 0.9
 
 
 def test_without_offsets_there_is_nothing_to_run() -> None:

@@ -40,10 +40,15 @@ LOCKED = 0.4
 UNDER, READ_UNDER = 0.6, 0.2
 JOINS = 0.7
 LEAST_HANDOVER = 0.02
+# How likely an object is that of a CPU, as a run queue or the socket of a thread is: what few CPUs do there is done by
+# those that do most of the rest, too.
+NESTED = 0.7
 # Bounds of how often a turn makes its most frequent touch.
 LEAST_OFTEN, MOST_OFTEN = 0.125, 8.0
 # A bit for each CPU, by the number of the touch.
 Seats = Mapping[int, int]
+# By object its CPUs, those first that do what few do.
+Orders = Mapping[int, tuple[int, ...]]
 # By how much it is less likely that two touches are on one and the same CPU: for each time that one lost the line to
 # the other, and if they lost it to different stores. By how much more likely if to the same, or of one function.
 LOST, HINT = log(100), log(10)
@@ -75,7 +80,8 @@ class Draw:
     The fit begins with ``handover``, which stays if it is ``fixed``, with ``hold`` under locks, and with touches in the
     order of ``late``. Another CPU goes on at the end of a turn with the probability ``ending`` at least. ``targets``
     are samples of each touch as another run might have them, loads and stores. ``unseen`` is how often a touch
-    that was not sampled is made, or a load at first, for each of the function's most frequent one.
+    that was not sampled is made, or a load at first, for each of the function's most frequent one. Without ``orders``
+    any CPUs may do what few do.
     """
 
     tasks: tuple[DrawnTask, ...]
@@ -87,6 +93,7 @@ class Draw:
     late: tuple[float, ...]
     targets: tuple[tuple[float, float], ...]
     unseen: tuple[float, ...]
+    orders: Orders
     seed: int
 
 
@@ -105,8 +112,11 @@ def drawn(evidence: SampledTouches, seed: int) -> Draw:
     )
     nodes = evidence.nodes[: _machine(evidence, draw)]
     seats, tasks = seated(evidence, used, draw), list[DrawnTask]()
+    nested = not evidence.ties and draw.random() < NESTED
+    bases = dict.fromkeys(one.base for one in touches) if nested else ()
+    orders = {base: tuple(draw.sample(range(len(nodes)), len(nodes))) for base in bases}
     for one in _shared_out(touches, used, draw, seats):
-        tasks.append(_task(touches, *one, nodes, draw, seats, tasks))
+        tasks.append(_task(touches, *one, nodes, draw, seats, orders))
     return Draw(
         tuple(tasks),
         draw.uniform(0.1, 0.6),
@@ -117,6 +127,7 @@ def drawn(evidence: SampledTouches, seed: int) -> Draw:
         tuple(late + draw.gauss(0.0, 0.3) for late in _lateness(touches)),
         targets,
         _unseen(touches, draw),
+        orders,
         seed,
     )
 
@@ -139,11 +150,11 @@ def changed(now: Draw, evidence: SampledTouches, draw: Random) -> Draw:
     elif what < HANDOVERS + ENDINGS + TURNS + LOCKS:
         tasks[at] = replace(tasks[at], lock=draw.choice(_possible(touches, tasks[at].touches)))
     else:
-        _move(tasks, at, evidence, draw)
+        _move(tasks, at, evidence, draw, now.orders)
     return replace(now, tasks=tuple(task for task in tasks if task.touches))
 
 
-def _move(tasks: list[DrawnTask], at: int, evidence: SampledTouches, draw: Random) -> None:
+def _move(tasks: list[DrawnTask], at: int, evidence: SampledTouches, draw: Random, orders: Orders) -> None:
     """One function of a task goes to another under the same lock, or to one of its own."""
     touches, task = evidence.touches, tasks[at]
     function = touches[draw.choice(task.touches)].function
@@ -164,7 +175,7 @@ def _move(tasks: list[DrawnTask], at: int, evidence: SampledTouches, draw: Rando
     else:
         there = evidence.nodes[: max(max(one.cpus) for one in tasks) + 1]
         known = dict.fromkeys(moved, sum(1 << cpu for cpu in task.cpus)) if evidence.ties else {}
-        tasks.append(_task(touches, task.lock, moved, there, draw, known, tasks))
+        tasks.append(_task(touches, task.lock, moved, there, draw, known, orders))
     tasks[at] = replace(task, touches=stay)
 
 
@@ -269,20 +280,17 @@ def _task(
     nodes: Sequence[int],
     draw: Random,
     seats: Seats,
-    tasks: Sequence[DrawnTask],
+    orders: Orders,
 ) -> DrawnTask:
-    """What is done with the touches of these ``numbers``; ``tasks`` are there already."""
+    """What is done with the touches of these ``numbers``."""
     if known := reduce(or_, (seats.get(number, 0) for number in numbers)):
         chosen = [cpu for cpu in range(len(nodes)) if known >> cpu & 1]
         return DrawnTask(tuple(chosen), tuple(numbers), draw.choice((0.5, 1.0, 1.0, 2.0)), lock)
     count = max((touches[number].cpus or USUAL_CPUS for number in numbers), default=USUAL_CPUS)
     seen = frozenset[int]().union(*(touches[number].nodes for number in numbers))
     cpus = [cpu for cpu, node in enumerate(nodes) if not seen or node in seen] or [*range(len(nodes))]
-    # The more tasks of an object are of one CPU alone, the likelier it is that of another, too.
-    base = touches[numbers[0]].base
-    alone = [one.cpus[0] for one in tasks if len(one.cpus) == count == 1 and touches[one.touches[0]].base == base]
-    same = draw.choice([None, *(cpu for cpu in alone if cpu in cpus)])
-    chosen = sorted(draw.sample(cpus, min(count, len(cpus)))) if same is None else [same]
+    order = orders.get(touches[numbers[0]].base) or draw.sample(cpus, len(cpus))
+    chosen = sorted([cpu for cpu in order if cpu in cpus][:count])
     return DrawnTask(tuple(chosen), tuple(numbers), draw.choice((0.5, 1.0, 1.0, 2.0)), lock)
 
 
