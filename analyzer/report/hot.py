@@ -20,7 +20,7 @@ from linesmith.analyzer.report.findings import ProfileSection, count_range
 from linesmith.analyzer.report.prose import WIDTH, counted, cut, in_columns, prose, shell_rows, wrapped
 from linesmith.analyzer.sharing.findings import recorded_from
 from linesmith.analyzer.sharing.records import WORTH_MOVING, RecordContention, RecordPair, quiet
-from linesmith.analyzer.sharing.triage import doubted
+from linesmith.analyzer.sharing.triage import doubted, mostly_doubted
 
 # Records with a smaller share are counted in one row.
 MOST_ROWS, LEAST_ROW = 12, 0.01
@@ -106,7 +106,7 @@ def _head(records: Sequence[RecordContention], elf: ElfIdentity, shown: ProfileS
 
 def _helped(records: Sequence[RecordContention]) -> RecordContention | None:
     """The record of which another order removes most; nothing is promised of members that may be others."""
-    sure = (one for one in records if one.movable and not _in_doubt(one))
+    sure = (one for one in records if one.movable and not mostly_doubted(one.findings))
     return max(sure, key=lambda one: one.removable.most, default=None)
 
 
@@ -221,7 +221,6 @@ MOST_VICTIMS, MOST_NAMED, MOST_GROUPS, MOST_FUNCTIONS = 2, 6, 2, 3
 # A group with less of the misses of the heaviest is not named; a share that is less is not 0.0%.
 LEAST_GROUP, _LEAST_SHARE = 0.01, 0.0005
 _INDEX = re.compile(r"\[\d+\]")
-_COUNTER = re.compile(r"count|refs?\b|usage|users|nr_|num|total|bytes|stat|cum_|hits|packets|_cnt")
 _OF_OTHER = " of "
 _NEIGHBOUR = re.compile(r"(?<= of the )(.+?) at (-?)0x[0-9a-f]+\Z")
 # What only another layout changes; that of objects, or of members.
@@ -270,8 +269,7 @@ def _parts(one: RecordContention) -> Iterator[_Part]:
         if kind is TriageKind.FALSE_SHARING:
             yield kind, _separate(one, apart) if apart else "", apart
         elif kind is TriageKind.TRUE_SHARING and own:
-            leaf = _leaf(one, own.writer)
-            yield kind, f"count {leaf} per CPU" if _COUNTER.search(leaf) else f"write {leaf} less often", own
+            yield kind, f"write {_leaf(one, own.writer)} less often or per CPU", own
         else:
             remedy = _REMEDIES.get(kind, "").format((own and own.writer) or "the lock")
             yield kind, remedy, own if kind is TriageKind.LOCK_CONTENTION else other
@@ -326,13 +324,6 @@ def _shown(one: RecordContention, name: str) -> str:
     """A member, with a mark where it may be another one; one of another object on the line without the distance."""
     shown = _NEIGHBOUR.sub(lambda found: f"{found[1]} {'before' if found[2] else 'behind'} it", name)
     return f"{shown} (?)" if any(_INDEX.sub("", name) in doubted(finding) for finding in one.findings) else shown
-
-
-def _in_doubt(one: RecordContention) -> bool:
-    """Whether most of what members cost each other is that of one that may be another in the build of the report."""
-    names = frozenset[str]().union(*map(doubted, one.findings))
-    met = [(pair, not names.isdisjoint((pair.victim, pair.writer))) for pair in one.pairs if pair.victim != pair.writer]
-    return 2 * sum(pair.contended.most for pair, doubt in met if doubt) > sum(pair.contended.most for pair, _ in met)
 
 
 def _members(one: RecordContention) -> Iterator[LineMember]:

@@ -10,7 +10,7 @@ other half of the 128-byte pair), no writer seen. Several can hold at once.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -23,10 +23,11 @@ from linesmith.analyzer.model import (
     LineMember,
     LineObject,
     Profile,
+    SharingCost,
     Triage,
     TriageKind,
 )
-from linesmith.analyzer.sharing.parts import Blame, blames, false_misses, top_names
+from linesmith.analyzer.sharing.parts import OF_LINE, Blame, blames, false_misses, top_names
 
 # A pair below this share of a line's contended loads is noise of the sampling.
 PAIR_SHARE = 0.01
@@ -250,6 +251,22 @@ def top_members(members: Sequence[LineMember], objects: Sequence[LineObject] = (
 def doubted(finding: Finding) -> frozenset[str]:
     """Names of the members that pairs of the line are about, though it is uncertain that they were sampled."""
     return frozenset(top.name for top in top_members(finding.members, finding.objects) if top.doubted)
+
+
+def mostly_doubted(findings: Iterable[Finding]) -> bool:
+    """Whether most of what members cost each other is that of some that may be others in the build of the report."""
+    contended = [0.0, 0.0]
+    for finding in findings:
+        perhaps = doubted(finding)
+        for one in finding.cost.sharings:
+            if one.victim.member != one.writer.member:
+                contended[not perhaps.isdisjoint(sharing_members(one))] += one.contended.most
+    return contended[True] > contended[False]
+
+
+def sharing_members(one: SharingCost) -> set[str]:
+    """The members of which the two sides are elements, or parts on one line."""
+    return {side.member.partition("[")[0].partition(OF_LINE)[0] for side in (one.victim, one.writer)}
 
 
 def _conflict_pairs(tops: Sequence[TopMember]) -> tuple[ConflictPair, ...]:

@@ -118,8 +118,8 @@ of all by layout
                   line                 by store                      all of it is one line; write
                                                                      m0 less often
   8.0%    ≤ 2.0%  proxy: slab x, 1     m0 is written by several      true sharing: write m0 less
-                  line                 CPUs, in store; m1 misses     often; false sharing: move m0
-                                       after stores to m0            away from m1
+                  line                 CPUs, in store; m1 misses     often or per CPU; false
+                                       after stores to m0            sharing: move m0 away from m1
   6.0%    ≤ 5.0%  listener: slab x, 1  m1, m2 and 6 more miss after  false sharing: move m0 away
                   line                 stores to m0 by store         from m1, m2 and 6 more
   0.9%            and 1 more record
@@ -201,9 +201,13 @@ def test_the_members_of_a_lock_are_no_gain_to_be_had_by_moving_them() -> None:
         (
             "p.http.cum_req",
             ("p", "p", 9),
-            ("p.http.cum_req is written by several CPUs, in store", "count p.http.cum_req per CPU"),
+            ("p.http.cum_req is written by several CPUs, in store", "write p.http.cum_req less often or per CPU"),
         ),
-        ("head", ("head", "head", 9), ("head is written by several CPUs, in store", "write head less often")),
+        (
+            "head",
+            ("head", "head", 9),
+            ("head is written by several CPUs, in store", "write head less often or per CPU"),
+        ),
         (
             "rwsem",
             ("root of the anon_vma at -0x58", "rwsem", 9),
@@ -227,7 +231,7 @@ def test_the_advice_is_about_the_members_that_meet_in_its_row() -> None:
     own = [(f"m{at}", f"m{at}", 900 - at) for at in (1, 2, 3)]
     one = record("proxy", 0.3, 0.1, TriageKind.TRUE_SHARING, *own, ("m4", "m5", 200), ("m6", "m5", 100))
     assert members_that_meet(one) == "m1 is written by several CPUs, in store; m4, m6 miss after stores to m5 by store"
-    assert what_to_do(one) == "true sharing: write m1 less often; false sharing: move m5 away from m4, m6"
+    assert what_to_do(one) == "true sharing: write m1 less often or per CPU; false sharing: move m5 away from m4, m6"
 
 
 def test_lines_below_the_hottest_are_counted_by_member_and_clearing_a_page_is_not() -> None:

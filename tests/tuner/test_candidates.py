@@ -9,8 +9,10 @@ from functools import cache
 import pytest
 from hand_made import bits, finding, held, hot, lock, meeting, offsets, scalar, struct, table, union
 
+from linesmith.analyzer.attribution.line_objects import NO_OTHER
 from linesmith.analyzer.base.errors import NothingToSuggest
 from linesmith.analyzer.model import (
+    Bounds,
     Candidate,
     ConflictPair,
     Finding,
@@ -18,6 +20,8 @@ from linesmith.analyzer.model import (
     Member,
     MoveKind,
     Outcome,
+    SharingCost,
+    Side,
     Triage,
     TriageKind,
 )
@@ -99,6 +103,24 @@ def test_a_record_that_is_perhaps_another_is_in_doubt_wherever_the_candidate_is_
     assert found.doubt == f"The line may not be of struct address_space: {misfit}."
     assert found.notes[0] == found.doubt
     assert propose(line, LAYOUTS)[0].doubt == ""
+
+
+def test_nothing_is_promised_of_members_that_may_be_others_in_the_build_of_the_report() -> None:
+    """Also where the record itself is beyond doubt."""
+    seen = hot("i_mmap.rb_root", 72, 8, 500), hot("i_mmap_rwsem.owner", 96, 8, 0, 500, lock=True)
+    perhaps = replace(hot("private_lock.word", 136, 4, 300), doubted=True)
+    stores = Side("i_mmap_rwsem", 0, 500)
+
+    def line(own: int) -> Finding:
+        costs = (("i_mmap", own), ("private_lock", 300))
+        met = tuple(SharingCost(Side(name, count, 0), stores, Bounds(count, count), Bounds()) for name, count in costs)
+        found = finding(ADDRESS_SPACE, (*seen, perhaps), [PAIR], phase=16)
+        target = replace(found.objects[0], margin=NO_OTHER)
+        return replace(found, objects=(target,), cost=replace(found.cost, sharings=met))
+
+    with pytest.raises(NothingToSuggest, match="which members it has at 0x58 is not known"):
+        propose(line(100), LAYOUTS)
+    assert propose(line(900), LAYOUTS)
 
 
 TASK_GROUP = struct(

@@ -25,11 +25,10 @@ from linesmith.analyzer.model import (
     LineMember,
     LineObject,
     Outcome,
-    SharingCost,
     TriageKind,
 )
-from linesmith.analyzer.sharing.parts import OF_LINE, own_members
-from linesmith.analyzer.sharing.triage import top_members
+from linesmith.analyzer.sharing.parts import own_members
+from linesmith.analyzer.sharing.triage import mostly_doubted, sharing_members, top_members
 from linesmith.tuner.propose.meetings import cost
 from linesmith.tuner.propose.subject import ContendedRecord
 
@@ -85,18 +84,19 @@ def meeting_here(finding: Finding, layouts: Layouts) -> Finding:
     own = own_members(finding)
     if target is None or target.layout is None:
         return finding
-    # A record that is sure and laid out as here: what is uncertain of its members is stated with the candidate.
-    unsure = target.margin < NO_OTHER and any(one.doubted for one in own)
-    if not target.ways and not unsure:
-        return finding
     sure = {one: one.object_offset or 0 for one in own if not one.doubted}
     known = _between(finding, {one.top for one in sure})
-    if finding.triage.pairs and (not known or _mostly_unknown(finding, {one.top for one in sure})):
+    unsure = target.margin < NO_OTHER and len(sure) < len(own)
+    nothing = not known and (target.ways or unsure)
+    if finding.triage.pairs and (nothing or mostly_doubted((finding,))):
         places = ", ".join(f"{one.offset:#x}" for one in own if one.doubted)
         raise NothingToSuggest(
             f"Line {finding.rank}: the report's build lays out {target.type} otherwise, and which members it has at "
             f"{places} is not known, so there is no pair to separate; {_OTHERWISE}."
         )
+    # A record that is sure and laid out as here: what is uncertain of its members is stated with the candidate.
+    if not target.ways and not unsure:
+        return finding
     start = _start(finding, target, sure, layouts) if target.ways else target.start
     here = {one for one, place in sure.items() if 0 <= place + start < finding.bytes}
     pairs = _between(finding, {one.top for one in here})
@@ -110,7 +110,7 @@ def meeting_here(finding: Finding, layouts: Layouts) -> Finding:
     others = [one for one in finding.members if one not in own]
     moved = [replace(one, offset=sure[one] + start, moved=0) for one in here]
     names = {one.top for one in here}
-    sharings = [one for one in finding.cost.sharings if _tops(one) <= names]
+    sharings = [one for one in finding.cost.sharings if sharing_members(one) <= names]
     return replace(
         finding,
         objects=(replace(target, start=start, phase=start % finding.bytes, ways=()), *finding.objects[1:]),
@@ -118,18 +118,6 @@ def meeting_here(finding: Finding, layouts: Layouts) -> Finding:
         triage=replace(finding.triage, pairs=pairs),
         cost=replace(finding.cost, sharings=tuple(sharings)),
     )
-
-
-def _mostly_unknown(finding: Finding, known: set[str]) -> bool:
-    """Whether most of what members cost each other on the line is the part of one that is not ``known``."""
-    met = [one for one in finding.cost.sharings if one.victim.member != one.writer.member]
-    unknown = [one for one in met if not _tops(one) <= known]
-    return 2 * sum(one.contended.most for one in unknown) > sum(one.contended.most for one in met)
-
-
-def _tops(one: SharingCost) -> set[str]:
-    """The members of which the two sides are elements, or parts on one line."""
-    return {side.member.partition("[")[0].partition(OF_LINE)[0] for side in (one.victim, one.writer)}
 
 
 def _between(finding: Finding, names: set[str]) -> tuple[ConflictPair, ...]:
