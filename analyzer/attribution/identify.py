@@ -234,7 +234,7 @@ def identify(
         if place.area.kind in _VARIABLES or place.area.detail == ARRAY:
             inside = line.address + one.start - place.start
             one = replace(one, row=_variable_row(place.area, inside))
-        found.append(as_nested_record(one, seen, line, neighbours.evidence.containment))
+        found.append(as_nested_record(one, seen, neighbours.evidence.containment))
     return tuple(found)
 
 
@@ -268,7 +268,6 @@ def _object(
         "",
         None,
         start,
-        start % line.bytes,
         1.0,
         Outcome.NO_TYPE,
         1.0,
@@ -276,12 +275,13 @@ def _object(
         origin=_origin(area),
         variable=area.name if area.kind in _VARIABLES else "",
         size=area.size,
+        line_bytes=line.bytes,
     )
 
 
 def _moved(vote: LineObject, start: int, line: CacheLine) -> LineObject:
     """What was found of an object, seen from a line from which it begins ``start`` bytes on."""
-    return replace(vote, start=start + vote.start, phase=(start + vote.start) % line.bytes)
+    return replace(vote, start=start + vote.start, line_bytes=line.bytes)
 
 
 def _typed(
@@ -294,7 +294,6 @@ def _typed(
         outer.name or area.name.partition("[")[0],
         outer.id,
         start,
-        start % line.bytes,
         agreement,
         Outcome.RESOLVED,
         1.0,
@@ -302,6 +301,7 @@ def _typed(
         origin=_origin(area),
         size=area.size,
         by_address=area.kind is not ObjectKind.HEAP and (len(area.types) == 1 or area.layout is not None),
+        line_bytes=line.bytes,
     )
 
 
