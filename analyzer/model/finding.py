@@ -133,11 +133,10 @@ class VariableRow:
 class LineObject:
     """A type laid over a line of ``line_bytes``: ``start`` is its first byte counted from the line's, may be negative.
 
-    ``score`` and ``margin`` (to the runner-up) are shares 0 … 1.
-    Of an object that a snapshot knows, ``origin`` is what it calls the memory (``slab inode_cache``), ``variable``
-    the symbol of one whose type is no record, and ``size`` the bytes from ``start`` that belong to it; ``by_address``
-    tells that it names the type too, not only the place. ``doubt`` is the part of ``reason`` that speaks against an
-    object which is taken for known all the same.
+    ``score`` and ``margin`` (to the runner-up) are shares 0 … 1. Of an object that a snapshot knows, ``origin`` is what
+    it calls the memory (``slab inode_cache``), ``variable`` the symbol of one whose type is no record, and ``size`` the
+    bytes from ``start`` that belong to it; ``by_address`` tells that it names the type too, not only the place.
+    ``doubt`` is the part of ``reason`` that speaks against an object which is taken for known all the same.
     ``misfits`` are offsets in the line whose functions are known to touch other places of the object than those there.
     ``row`` are the objects of the variable that it is, or is part of. Of one that is laid out otherwise in the build of
     the report, ``ways`` has the offsets of the line, each with where it would begin if it were laid out as here.

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where a slab cache puts objects: stride, pages, phases; then which one serves a record, and how that is known.
-
-That is measured, computed, chosen or assumed.
-"""
+"""Where slabs put objects (stride, pages, phases), which slab cache serves a record, and how that is known."""
 
 from __future__ import annotations
 
