@@ -264,19 +264,10 @@ def _object(
     if vote is not None:
         rival = vote.runner_up and _moved(vote.runner_up, start, line)
         return replace(_moved(vote, start, line), runner_up=rival, origin=_origin(area), size=area.size)
-    return LineObject(
-        "",
-        None,
-        start,
-        1.0,
-        Outcome.NO_TYPE,
-        1.0,
-        reason="nothing tells which type the cache serves here" if slab else "",
-        origin=_origin(area),
-        variable=area.name if area.kind in _VARIABLES else "",
-        size=area.size,
-        line_bytes=line.bytes,
-    )
+    reason = "nothing tells which type the cache serves here" if slab else ""
+    variable = area.name if area.kind in _VARIABLES else ""
+    untyped = LineObject("", None, start, 1.0, Outcome.NO_TYPE, 1.0, reason=reason, line_bytes=line.bytes)
+    return replace(untyped, origin=_origin(area), variable=variable, size=area.size)
 
 
 def _moved(vote: LineObject, start: int, line: CacheLine) -> LineObject:

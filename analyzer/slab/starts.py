@@ -50,8 +50,7 @@ _HOPELESS = -14.0
 # From this many objects on they can disprove a geometry.
 _ENOUGH = 3
 
-# Bytes from a line to where an object can begin, with probabilities.
-StartsOnLine = Mapping[int, float]
+StartsOnLine = Mapping[int, float]  # bytes from the line, with probabilities
 
 
 @dataclass(frozen=True, slots=True)
