@@ -97,7 +97,7 @@ def finding(
     start = phase - (first + phase) // CACHE_LINE_BYTES * CACHE_LINE_BYTES
     placed = tuple(replace(one, offset=(one.object_offset or 0) + start) for one in seen)
     contended = sum(one.reads for one in seen)
-    target = LineObject(layout.name, layout.id, start, phase, 1.0, Outcome.RESOLVED, 0.9)
+    target = LineObject(layout.name, layout.id, start, 1.0, Outcome.RESOLVED, 0.9)
     kind = TriageKind.FALSE_SHARING if pairs else TriageKind.TRUE_SHARING
     triage = Triage((kind,), tuple(pairs), f"{kind.value} in {layout.name}")
     return Finding(rank, None, 1.0, contended, sum(one.writes for one in seen), (target,), placed, triage)

@@ -72,13 +72,11 @@ def attribute(line: CacheLine, neighbours: Neighbourhood) -> tuple[LineObject, .
     What a long object covers of the ``neighbours`` of the line it must fit as well.
     """
     if not any(access.offset is not None for access in line.accesses):
-        return (LineObject("", None, 0, 0, 0.0, Outcome.NO_OFFSETS, reason=_NO_OFFSETS),)
+        return (LineObject("", None, 0, 0.0, Outcome.NO_OFFSETS, reason=_NO_OFFSETS),)
     whole = _LineClues(clues_of(line.accesses, neighbours.evidence), line, neighbours)
     first = whole.best()
     if first is None or first.layout is None:
-        return (
-            LineObject("", None, 0, 0, 0.0, Outcome.NO_EVIDENCE, reason=_why_no_evidence(line, neighbours.evidence)),
-        )
+        return (LineObject("", None, 0, 0.0, Outcome.NO_EVIDENCE, reason=_why_no_evidence(line, neighbours.evidence)),)
     place = Hypothesis(first.layout, first.start, first.ways)
     held, rest = within(whole.clues, place, whole.containment)
     total = sum(clue.samples for clue in whole.clues)
@@ -274,10 +272,8 @@ class _LineClues:
         record, start, ways = one.hypothesis
         layout = self.containment.layouts.by_id(record)
         holders = tuple(dict.fromkeys(holder.name for holder in self.containment.holders(record)))
-        phase = start % self.line.bytes
-        return LineObject(
-            layout.name, record, start, phase, one.explained, Outcome.RESOLVED, containers=holders, ways=ways
-        )
+        found = LineObject(layout.name, record, start, one.explained, Outcome.RESOLVED, line_bytes=self.line.bytes)
+        return replace(found, containers=holders, ways=ways)
 
 
 def _ranked(explanations: Iterable[_JudgedHypothesis]) -> list[_JudgedHypothesis]:

@@ -169,7 +169,7 @@ def _known_as(clue: Clue, one: Hypothesis, containment: Containment) -> Iterator
                 yield leaf, number
 
 
-def as_nested_record(one: LineObject, seen: Sequence[Access], line: CacheLine, containment: Containment) -> LineObject:
+def as_nested_record(one: LineObject, seen: Sequence[Access], containment: Containment) -> LineObject:
     """The object as the nested record that says most, with the outer one as its container.
 
     ``seen`` are the accesses to it.
@@ -183,7 +183,7 @@ def as_nested_record(one: LineObject, seen: Sequence[Access], line: CacheLine, c
     start = one.start + begin
     row = one.row and replace(one.row, address=one.row.address + begin)
     ways = tuple((offset, way + begin) for offset, way in one.ways)
-    where = replace(one, start=start, phase=start % line.bytes, size=one.size and layout.size, row=row, ways=ways)
+    where = replace(one, start=start, size=one.size and layout.size, row=row, ways=ways)
     # Which of many holders the outer record lies in stays open; what it holds itself is known.
     sure = one.outcome is Outcome.RESOLVED or containment.direct_holders(layout.id) < BUILDING_BLOCK
     if sure and one.outcome is not Outcome.RESOLVED:
@@ -204,7 +204,7 @@ def as_nested_records(
         if one.layout is not None and not one.origin:
             held = range(one.start, one.start + containment.layouts.by_id(one.layout).size)
             seen = [access for access in line.accesses if access.offset in held]
-            found.append(as_nested_record(one, seen, line, containment))
+            found.append(as_nested_record(one, seen, containment))
         else:
             found.append(one)
     return tuple(found)

@@ -234,7 +234,7 @@ def identify(
         if place.area.kind in _VARIABLES or place.area.detail == ARRAY:
             inside = line.address + one.start - place.start
             one = replace(one, row=_variable_row(place.area, inside))
-        found.append(as_nested_record(one, seen, line, neighbours.evidence.containment))
+        found.append(as_nested_record(one, seen, neighbours.evidence.containment))
     return tuple(found)
 
 
@@ -264,24 +264,15 @@ def _object(
     if vote is not None:
         rival = vote.runner_up and _moved(vote.runner_up, start, line)
         return replace(_moved(vote, start, line), runner_up=rival, origin=_origin(area), size=area.size)
-    return LineObject(
-        "",
-        None,
-        start,
-        start % line.bytes,
-        1.0,
-        Outcome.NO_TYPE,
-        1.0,
-        reason="nothing tells which type the cache serves here" if slab else "",
-        origin=_origin(area),
-        variable=area.name if area.kind in _VARIABLES else "",
-        size=area.size,
-    )
+    reason = "nothing tells which type the cache serves here" if slab else ""
+    variable = area.name if area.kind in _VARIABLES else ""
+    untyped = LineObject("", None, start, 1.0, Outcome.NO_TYPE, 1.0, reason=reason, line_bytes=line.bytes)
+    return replace(untyped, origin=_origin(area), variable=variable, size=area.size)
 
 
 def _moved(vote: LineObject, start: int, line: CacheLine) -> LineObject:
     """What was found of an object, seen from a line from which it begins ``start`` bytes on."""
-    return replace(vote, start=start + vote.start, phase=(start + vote.start) % line.bytes)
+    return replace(vote, start=start + vote.start, line_bytes=line.bytes)
 
 
 def _typed(
@@ -294,7 +285,6 @@ def _typed(
         outer.name or area.name.partition("[")[0],
         outer.id,
         start,
-        start % line.bytes,
         agreement,
         Outcome.RESOLVED,
         1.0,
@@ -302,6 +292,7 @@ def _typed(
         origin=_origin(area),
         size=area.size,
         by_address=area.kind is not ObjectKind.HEAP and (len(area.types) == 1 or area.layout is not None),
+        line_bytes=line.bytes,
     )
 
 

@@ -90,7 +90,7 @@ def agreement_with(outer: Layout, start: int, seen: Sequence[Access], evidence: 
     place, as code does whose only way to a variable is its address.
     """
     agreeing = judged = 0
-    whole = LineObject(outer.name, outer.id, start, 0, 1.0, Outcome.RESOLVED)
+    whole = LineObject(outer.name, outer.id, start, 1.0, Outcome.RESOLVED)
     for access in seen:
         instruction = instruction_of(access, evidence)
         if instruction is not None:

@@ -135,7 +135,7 @@ class _Knowledge:
         own = _own(line, self.kernel)
         if line.accesses and not own.accesses:
             outcome = Outcome.USER_SPACE if self.kernel else Outcome.NO_EVIDENCE
-            return (LineObject("", None, 0, 0, 0.0, outcome, reason=_IN_USER_SPACE if self.kernel else _IN_KERNEL),)
+            return (LineObject("", None, 0, 0.0, outcome, reason=_IN_USER_SPACE if self.kernel else _IN_KERNEL),)
         if identified := identify(own, self.objects, self.neighbours, self.votes):
             return identified
         told, evidence = attribute(own, self.neighbours), self.neighbours.evidence

@@ -220,7 +220,7 @@ def command(
 
     A change is two builds (--base, --head), two git revisions (--base-ref, --head-ref), or a tree and a --patch.
 
-    `linesmith explain` lists the rules. Exit status 1 means that there are violations.
+    `linesmith explain` lists the rules. Exit status 1 means violations, or sources that were not judged.
     """
     from linesmith.analyzer.cli import lint_inputs
 
@@ -296,7 +296,7 @@ def tell(report: LintReport, forms: ReportForms) -> None:
 
 
 def status(report: LintReport, fail_on: str) -> int:
-    """1 where a violation is as severe as ``fail_on`` says, or where not all was judged, else 0."""
+    """1 where a violation is as severe as ``fail_on`` says, or where not all was judged, else 0; 0 for ``never``."""
     from linesmith.analyzer.model import Severity
 
     if fail_on == NEVER:

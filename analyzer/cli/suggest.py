@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from linesmith.analyzer.sharing.analysis import Explanation
     from linesmith.tuner.constraints.freedom import Premises
     from linesmith.tuner.propose.candidates import Suggestion
-    from linesmith.tuner.replay.judged import ProfileTotal
+    from linesmith.tuner.replay.recommend import ProfileTotal
 
 
 @click.command()
@@ -128,7 +128,7 @@ def offered(found: Explanation, premises: Premises, trace: Path | None) -> tuple
     from linesmith.analyzer.sharing.analysis import quiet_lines
     from linesmith.analyzer.sharing.records import shares_by_line
     from linesmith.tuner.propose.candidates import MOST_JUDGED, answers
-    from linesmith.tuner.replay.judged import judged, members_met, sampled, traced
+    from linesmith.tuner.replay.recommend import judged, members_met, sampled, traced
 
     layouts = found.reading.layouts
     shares = shares_by_line(found.records, found.findings)
@@ -151,7 +151,7 @@ def offered(found: Explanation, premises: Premises, trace: Path | None) -> tuple
 
 def _total(found: Explanation) -> ProfileTotal:
     """What the profile counts, as ``hot`` and the table of ``suggest`` show it."""
-    from linesmith.tuner.replay.judged import ProfileTotal
+    from linesmith.tuner.replay.recommend import ProfileTotal
 
     layouts, shares = found.reading.layouts, dict[int, float]()
     for one in found.records:

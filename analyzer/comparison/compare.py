@@ -3,7 +3,7 @@
 
 Rows are matched by what ``hot`` calls them, record or variable and member, never by address or by likeness: lines of
 which the object is not known are one row. Counts of recordings are exact; samples have intervals. docs/compare.md says
-what the verdicts rest on.
+what the fates of rows rest on.
 """
 
 from __future__ import annotations
@@ -76,17 +76,17 @@ def compare(old: ProfileFindings, new: ProfileFindings, operations: tuple[float,
     by_victim: dict[str, list[Meeting]] = {}
     for key in dict.fromkeys((*sides[0].meetings, *sides[1].meetings)):
         by_victim.setdefault(key.victim.type, []).append(key)
-    judge = _RowVerdicts(exact, looked, sides, unplaced, sides[0].locks | sides[1].locks, by_victim)
-    objects = [judge.object(name) for name in dict.fromkeys((*sides[0].objects, *sides[1].objects))]
-    doubtful = any(map(is_vague, (*old.findings, *new.findings))) or any(types for types, _ in judge.unplaced)
-    known, total = judge.known(), judge.change(old.contended, new.contended)
+    fates = _RowFates(exact, looked, sides, unplaced, sides[0].locks | sides[1].locks, by_victim)
+    objects = [fates.object(name) for name in dict.fromkeys((*sides[0].objects, *sides[1].objects))]
+    doubtful = any(map(is_vague, (*old.findings, *new.findings))) or any(types for types, _ in fates.unplaced)
+    known, total = fates.known(), fates.change(old.contended, new.contended)
     return ProfileChange(
         exact,
         looked,
         replace(total, fate=known.fate) if exact else total,
         known,
         tuple(sorted(objects, key=_largest)),
-        () if exact or not doubtful else tuple(sorted(judge.functions(), key=_largest)),
+        () if exact or not doubtful else tuple(sorted(fates.functions(), key=_largest)),
         tuple(cautions((old, new), looked, sides)),
     )
 
@@ -243,8 +243,8 @@ def _fate(before: int, after: int, same: bool, fewer: bool) -> Fate:
 
 
 @dataclass(frozen=True, slots=True)
-class _RowVerdicts:
-    """Makes the rows of a comparison."""
+class _RowFates:
+    """Makes the rows of a comparison, each with its fate."""
 
     exact: bool
     looked: Exposure

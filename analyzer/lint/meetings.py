@@ -67,7 +67,7 @@ class PhaseMeeting:
 
 
 @dataclass(frozen=True, slots=True)
-class Starts:
+class CachePhases:
     """The ``phases`` (modulo ``line_bytes``) of the objects of one cache, with how many of a slab have each."""
 
     line_bytes: int
@@ -97,9 +97,9 @@ class KnownStarts:
     def __init__(self, containment: Containment, kernel: Kernel | None) -> None:
         self._containment = containment
         self._kernel = kernel
-        self._known: dict[tuple[int, int], tuple[Layout, tuple[Starts, ...]]] = {}
+        self._known: dict[tuple[int, int], tuple[Layout, tuple[CachePhases, ...]]] = {}
 
-    def of(self, layout: Layout, line_bytes: int = CACHE_LINE_BYTES) -> tuple[Starts, ...]:
+    def of(self, layout: Layout, line_bytes: int = CACHE_LINE_BYTES) -> tuple[CachePhases, ...]:
         """One for each cache that is known to hold such objects, alone or in others, by name; else one for all starts.
 
         Another order of a record's members has its id, too.
@@ -109,7 +109,7 @@ class KnownStarts:
             known = self._known[layout.id, line_bytes] = layout, self._computed(layout, line_bytes)
         return known[1]
 
-    def _computed(self, layout: Layout, line_bytes: int) -> tuple[Starts, ...]:
+    def _computed(self, layout: Layout, line_bytes: int) -> tuple[CachePhases, ...]:
         found: dict[str, Counter[int]] = {}
         if self._kernel is not None:
             # That kmalloc() may serve a record is no knowledge of where its objects begin.
@@ -120,12 +120,12 @@ class KnownStarts:
                     counted = found.setdefault(place.cache.name, Counter())
                     counted.update({one.phase: one.objects for one in served})
         if found:
-            return tuple(Starts(line_bytes, _counts(found[name]), name) for name in sorted(found))
+            return tuple(CachePhases(line_bytes, _counts(found[name]), name) for name in sorted(found))
         granule = record_alignment(with_inferred_alignment(layout))
-        return (Starts(line_bytes, _counts(Counter(phases(granule, line_bytes)))),)
+        return (CachePhases(line_bytes, _counts(Counter(phases(granule, line_bytes)))),)
 
 
-def meeting(all_starts: Sequence[Starts], first: Span, second: Span) -> PhaseMeeting:
+def meeting(all_starts: Sequence[CachePhases], first: Span, second: Span) -> PhaseMeeting:
     """How two members of one object meet in all the places where such objects are."""
     among = len({phase.phase for one in all_starts for phase in one.phases})
     caches = tuple(one.cache for one in all_starts if one.cache)
@@ -142,7 +142,7 @@ def _counts(counted: Counter[int]) -> tuple[PhaseCount, ...]:
     return tuple(PhaseCount(phase, counted[phase]) for phase in sorted(counted))
 
 
-def most_lines(all_starts: Sequence[Starts], span: Span) -> int:
+def most_lines(all_starts: Sequence[CachePhases], span: Span) -> int:
     """The most lines that the span lies on in any phase; offsets alone tell where phases are not known."""
     known = (one.lines(span) for one in all_starts if one.cache)
     return max(known, default=len(lines_touched(span.offset, span.size)))
@@ -185,7 +185,7 @@ class MemberMeetings:
 
 
 def meetings_of(
-    member: Named, others: Iterable[Named], every: tuple[Starts, ...], allowed: float = 0.0
+    member: Named, others: Iterable[Named], every: tuple[CachePhases, ...], allowed: float = 0.0
 ) -> MemberMeetings | None:
     """Those that meet the member in more than the ``allowed`` share of objects; names of its own bytes do not count."""
     apart = (one for one in others if one.end <= member.offset or member.end <= one.offset)

@@ -131,13 +131,12 @@ class VariableRow:
 
 @dataclass(frozen=True, slots=True)
 class LineObject:
-    """A type laid over a line: ``start`` is the object's first byte counted from the line's (may be negative).
+    """A type laid over a line of ``line_bytes``: ``start`` is its first byte counted from the line's, may be negative.
 
-    ``phase`` is ``start`` modulo the line size; ``score`` and ``margin`` (to the runner-up) are shares 0 … 1.
-    Of an object that a snapshot knows, ``origin`` is what it calls the memory (``slab inode_cache``), ``variable``
-    the symbol of one whose type is no record, and ``size`` the bytes from ``start`` that belong to it; ``by_address``
-    tells that it names the type too, not only the place. ``doubt`` is the part of ``reason`` that speaks against an
-    object which is taken for known all the same.
+    ``score`` and ``margin`` (to the runner-up) are shares 0 … 1. Of an object that a snapshot knows, ``origin`` is what
+    it calls the memory (``slab inode_cache``), ``variable`` the symbol of one whose type is no record, and ``size`` the
+    bytes from ``start`` that belong to it; ``by_address`` tells that it names the type too, not only the place.
+    ``doubt`` is the part of ``reason`` that speaks against an object which is taken for known all the same.
     ``misfits`` are offsets in the line whose functions are known to touch other places of the object than those there.
     ``row`` are the objects of the variable that it is, or is part of. Of one that is laid out otherwise in the build of
     the report, ``ways`` has the offsets of the line, each with where it would begin if it were laid out as here.
@@ -146,7 +145,6 @@ class LineObject:
     type: str
     layout: int | None
     start: int
-    phase: int
     score: float
     outcome: Outcome
     margin: float = 0.0
@@ -161,6 +159,12 @@ class LineObject:
     misfits: tuple[int, ...] = ()
     row: VariableRow | None = None
     ways: tuple[tuple[int, int], ...] = ()
+    line_bytes: int = CACHE_LINE_BYTES
+
+    @property
+    def phase(self) -> int:
+        """Where in its line the object begins, in bytes."""
+        return self.start % self.line_bytes
 
     def place(self, offset: int) -> int:
         """Where an offset of the line is in the object as it is laid out here."""

@@ -22,7 +22,7 @@ from linesmith.analyzer.sharing.findings import recorded_from
 from linesmith.analyzer.sharing.records import WORTH_MOVING, RecordContention, RecordPair, quiet
 from linesmith.analyzer.sharing.triage import doubted, mostly_doubted
 
-# Records with a smaller share are counted in one row.
+# Records that have a row at most, and the least share of one; the others are counted in one row.
 MOST_ROWS, LEAST_ROW = 12, 0.01
 # Shares that do not add up to all by so much are of lines that a text leaves out.
 LEAST_LEFT_OUT = 0.005
@@ -32,9 +32,9 @@ MOST_REMARKS = 2
 MOST_CELL, LEAST_CELL, MOST_TABLE, MOST_REMARK, MOST_COMMAND, MOST_PARAGRAPH = 6, 4, 38, 180, 60, 8
 # Memory that holds no known record.
 MOST_PLACES = 4
-# Columns of the figures, and of the width that they leave the parts of the other columns.
 # What a narrow cell leaves out: functions, then remedies that no layout is.
 _LEFT_OUT = re.compile(r", in [^;]+"), re.compile(r"(?<=true sharing|k contention): [^;]+(?=; )")
+# Columns of the figures, and of the width that they leave the parts of the other columns.
 _FIGURES, _PARTS = 16, (0.25, 0.36, 0.39)
 _HEAD_FIGURES = (" share removable", "of all by layout")
 _HEAD = ("record: its memory", "members that meet, writers", "kind: what to do")

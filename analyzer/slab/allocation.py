@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which slab cache serves the objects of a record, and how that is known: measured, computed, chosen or assumed."""
+"""Where slabs put objects (stride, pages, phases), which slab cache serves a record, and how that is known."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from linesmith.analyzer.layouts.placement import round_up
 from linesmith.analyzer.model import CacheRequest, Layout, PhaseCount, SlabBasis, SlabCache, SlabGeometry, SlabMachine
 from linesmith.analyzer.slab.caches import CacheFlags, KnownCache, caches_called, known_cache, served_records
 
-# SLUB's arithmetic: where the objects of a cache lie in a slab, how many pages that has, and which caches are
-# general.
+# SLUB's arithmetic: where the objects of a cache lie in a slab, how many pages that has, and which caches are general.
 
 # From here on kmalloc() aligns to the largest power of two that divides the size, before only sizes that are one.
 _KMALLOC_DIVISOR = (6, 11)

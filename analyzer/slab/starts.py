@@ -50,7 +50,7 @@ _HOPELESS = -14.0
 # From this many objects on they can disprove a geometry.
 _ENOUGH = 3
 
-Starts = Mapping[int, float]
+StartsOnLine = Mapping[int, float]  # bytes from the line, with probabilities
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class SlabStarts:
         self._starts = lru_cache(maxsize=1 << 14)(self._starts_at)
         self._strides: dict[int, int] = {}
 
-    def starts(self, layout: int, line: int | None, line_bytes: int) -> Starts:
+    def starts(self, layout: int, line: int | None, line_bytes: int) -> StartsOnLine:
         """Where an object of the layout can begin, in bytes from the line at address ``line``: with probabilities.
 
         They add up to 1 at most; to less where some of the caches in question have no object there. Empty where
@@ -214,7 +214,7 @@ class SlabStarts:
         kernel = replace(self._kernel, machine=replace(self._kernel.machine, cpus=cpus))
         return slab_places(self._containment.layouts.by_id(layout), self._containment, kernel)
 
-    def _starts_at(self, layout: int, line: int, line_bytes: int) -> Starts:
+    def _starts_at(self, layout: int, line: int, line_bytes: int) -> StartsOnLine:
         size = self._containment.layouts.by_id(layout).size
         found: dict[int, float] = {}
         for cpus, weight in self.machines.cpus:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""From a candidate and a source tree to a verified patch: the file is compiled as it is and as edited."""
+"""From a candidate and a source tree to a verified patch; ``held_together`` says beforehand what moves as one."""
 
 from __future__ import annotations
 

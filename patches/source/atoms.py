@@ -2,8 +2,8 @@
 """Splits the body of a record into atoms: whole source lines that move as one.
 
 An atom is a declaration with its leading and trailing comments, a whole ``#if`` … ``#endif``, a run of
-bit-fields, or a range between cacheline group markers. Blank lines, comments with a blank line behind them or
-about several members, and preprocessor lines belong to no atom and stay where they are.
+bit-fields, or a range between cacheline group markers. What stays where it is: comments with a blank line behind them
+or about several members, which are loose atoms, and blank and other preprocessor lines, which are in no atom.
 """
 
 from __future__ import annotations

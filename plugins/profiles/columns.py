@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The columns of ``perf c2c report`` (``tools/perf/builtin-c2c.c``, the ``dim_*`` tables), and the headings over them.
+"""The words of a ``perf c2c report`` and a cursor over them; then its columns, and the headings over those.
 
-Mails often keep perf's headings, commit messages never do: git takes ``#`` for a comment. Some authors write headings
-of their own over the columns that they left: perf's words, in columns of their own.
+The columns are those of the ``dim_*`` tables in ``tools/perf/builtin-c2c.c``; ``rows.py`` and ``scan.py`` read what is
+in them. Mails often keep perf's headings, commit messages never do: git takes ``#`` for a comment. Some authors write
+headings of their own over the columns that they left: perf's words, in columns of their own.
 """
 
 from __future__ import annotations

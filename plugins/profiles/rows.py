@@ -3,6 +3,7 @@
 
 Columns are named by the heading, or by the row's own shape where there is none or it does not fit. The words at the end
 are split by the blanks between columns where they are left, by their looks where a mail wrapped or joined lines.
+A row that stands on a line of its own below a heading is read by ``RowPattern`` of ``scan.py``, with the same result.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Walks over the tokens of a text and names its pieces; every token is looked at a bounded number of times.
 
-Lines that stand as perf printed them are read whole, by one pattern each; the others go word by word. A pattern takes
-a line only where the grammar would read the same from it.
+Lines that stand as perf printed them are read whole, by one pattern each; the others go word by word, those of rows to
+``rows.py``. A pattern takes a line only where the grammar would read the same from it.
 """
 
 from __future__ import annotations
@@ -300,7 +300,7 @@ def _graph_line(cursor: TextCursor, at: int) -> int:
 
 
 class RowPattern:
-    """Reads rows below a heading of perf's own."""
+    """Reads rows that stand whole on a line below a heading, perf's or an author's; ``rows.py`` reads the others."""
 
     def __init__(self, heading: Columns) -> None:
         self._heading = heading

@@ -40,7 +40,7 @@ from linesmith.analyzer.slab.allocation import Kernel
 from linesmith.analyzer.slab.caches import machine_of, release_of
 from linesmith.tuner.constraints.freedom import Premises
 from linesmith.tuner.propose.candidates import MOST_JUDGED, Suggestion, answers
-from linesmith.tuner.replay.judged import judged
+from linesmith.tuner.replay.recommend import judged
 from linesmith.tuner.replay.reconstructed import DRAWS, reconstructed
 from linesmith.tuner.replay.replayer import open_trace
 from linesmith.tuner.replay.runs import RecordRuns

@@ -171,6 +171,15 @@ def test_a_page_says_what_the_help_says(manual: Path) -> None:
     assert typed in formatted(manual / "linesmith-record.1")
 
 
+@pytest.mark.skipif(shutil.which("man") is None, reason="no man to show a page with")
+@pytest.mark.parametrize("document", ["README.md", "docs/index.md"])
+def test_status_1_means_the_same_wherever_it_is_told(manual: Path, document: str) -> None:
+    found = re.search(r"1 Differences, (.*?)\. 2 Error: ", formatted(manual / "linesmith-lint.1"))
+    assert found is not None
+    told = " ".join((Path(__file__).resolve().parents[2] / document).read_text().split())
+    assert f"differences, {found[1]}" in told
+
+
 @pytest.mark.parametrize(
     "formatter",
     [("groff", "-ww", "-man", "-Tutf8", "-z"), ("man", "--warnings=w", "-l"), ("mandoc", "-Tlint", "-Wstyle")],

@@ -79,7 +79,7 @@ def unknown(functions: dict[str, int], rank: int = 0) -> Finding:
         LineMember(f"{at:#x}", at, None, None, count, 0, (MemberFunction(name, count, 0),))
         for at, (name, count) in enumerate(functions.items())
     )
-    nothing = LineObject("", None, 0, 0, 0.0, Outcome.CANNOT_TELL)
+    nothing = LineObject("", None, 0, 0.0, Outcome.CANNOT_TELL)
     total = sum(functions.values())
     return Finding(rank, None, 1.0, total, 0, (nothing,), members, Triage((TriageKind.UNKNOWN,), (), ""))
 

@@ -177,7 +177,7 @@ def test_what_the_earlier_profile_may_have_had_is_not_gained() -> None:
     old = struct("pair", scalar("a"), *(scalar(f"pad{at}") for at in range(8)), scalar("b"))
     new = struct("pair", scalar("a"), scalar("b"))
     after = met(new, 400, "a", "b")
-    nothing = LineObject("", None, 0, 0, 0.0, Outcome.CANNOT_TELL)
+    nothing = LineObject("", None, 0, 0.0, Outcome.CANNOT_TELL)
     before = replace(met(old, 300, "a", "b"), objects=(nothing,), cost=LineCost())
     first, second = (ProfileFindings(Profile("", "", "hitm", ()), (one,)) for one in (before, after))
     builds = [ProfiledBuild(table(layout), NO_SYMBOLS, sums([one])) for layout, one in ((old, before), (new, after))]

@@ -141,7 +141,7 @@ def test_the_members_of_a_lock_whose_owner_is_not_known_are_one_lock() -> None:
         met("count", 8, 10, 5, 8, by="down_write", lock=True),
         met("owner", 16, 90, 0, 8, by="rwsem_spin_on_owner", lock=True, write_inferred="taking a lock writes it"),
     ]
-    found = diagnosed(members, LineObject("rw_semaphore", 1, 8, 8, 1.0, Outcome.INNER_TYPE_ONLY))
+    found = diagnosed(members, LineObject("rw_semaphore", 1, 8, 1.0, Outcome.INNER_TYPE_ONLY))
     assert (found.kinds, found.pairs) == (("lock contention",), ())
     assert found.sentence.startswith("lock contention on rw_semaphore (100%")
 
@@ -176,7 +176,7 @@ def test_members_of_arrays_and_of_inner_records(members: list[LineMember], kind:
 def sessions(*members: LineMember, origins: tuple[str, str] = ("", "")) -> Triage:
     """A line on which one session ends and the next one begins, at byte 32."""
     owners = (
-        LineObject("session", 1, start, 32, 1.0, Outcome.RESOLVED, origin=origin)
+        LineObject("session", 1, start, 1.0, Outcome.RESOLVED, origin=origin)
         for start, origin in zip((-96, 32), origins, strict=True)
     )
     return diagnosed(list(members), *owners)
@@ -260,7 +260,7 @@ MESSAGE = Member("message", "struct message", "message", 48, 32, 8)
 )
 def test_a_member_on_two_lines(address: int, offset: int, contended: int, straddler: Member, found: str) -> None:
     record = Layout(1, "mailbox", RecordKind.STRUCT, 128, (straddler,), natural_alignment=8)
-    owner = LineObject("mailbox", 1, 0, 0, 1.0, Outcome.RESOLVED)
+    owner = LineObject("mailbox", 1, 0, 1.0, Outcome.RESOLVED)
     line, other = line_of(accesses("48 answer")), line_of(accesses(f"{offset} answer {contended}"), address, 1)
     lines = {one.address: (one,) for one in (line, other) if one.address is not None}
     assert straddling(line, (owner,), LayoutTable([record]), lines) == found

@@ -19,7 +19,7 @@ from linesmith.analyzer.model import Candidate, Finding, Layout, Move
 from linesmith.analyzer.sharing.analysis import quiet_lines
 from linesmith.tuner.constraints.freedom import Premises
 from linesmith.tuner.propose.candidates import MOST_JUDGED, Suggestion, answers
-from linesmith.tuner.replay.judged import judged
+from linesmith.tuner.replay.recommend import judged
 from linesmith.tuner.structure.advise import advise
 
 # Accesses by which the phase is chosen whose object is the hottest, and so the first of a report.

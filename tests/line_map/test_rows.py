@@ -258,7 +258,7 @@ def rows(
 ) -> str:
     """All of it as text."""
     where = finding(POOL, [*HOT])
-    where = replace(where, objects=(replace(where.objects[0], phase=phase),))
+    where = replace(where, objects=(replace(where.objects[0], start=phase),))
     before, after = (
         RecordSide(layout, inside, step) for layout, step in zip((change.before, change.after), steps, strict=True)
     )

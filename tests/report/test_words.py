@@ -312,8 +312,8 @@ def test_misses_of_a_recording_are_not_called_contended_accesses_and_one_load_is
     assert "  removable 0 of 1 contended load, 0 cycles: 0.0% of the profile" in one
 
 
-RIVAL = LineObject("ucounts", 2, 40, 40, 0.4, Outcome.CANNOT_TELL)
-KNOWN = LineObject("pool", 1, -48, 16, 0.97, Outcome.RESOLVED, 0.936, RIVAL)
+RIVAL = LineObject("ucounts", 2, 40, 0.4, Outcome.CANNOT_TELL)
+KNOWN = LineObject("pool", 1, -48, 0.97, Outcome.RESOLVED, 0.936, RIVAL)
 
 
 @pytest.mark.parametrize(

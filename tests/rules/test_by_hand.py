@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What rules say of changes that the tables in C cannot show: many holders, facts of the source, damaged names."""
+"""What rules say of changes: those of the tables in C, by ``rule_tables``, and those that no table can show.
+
+These are of many holders, facts of the source, damaged names, and records at random.
+"""
 
 from __future__ import annotations
 

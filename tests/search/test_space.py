@@ -170,7 +170,7 @@ def test_neighbours_in_an_array_can_be_parted() -> None:
     layout = struct("tally", scalar("done"), *(scalar(f"cold{number}") for number in range(10)), scalar("bytes"))
     seen = [hot("bytes", 88, 8, 500, 500), hot("done", 0, 8, 500, 500)]
     line = finding(layout, seen[:1], [ConflictPair("bytes", "done", "bytes", 500)])
-    objects = (replace(line.objects[0], start=start, phase=phase) for start, phase in ((-64, 0), (32, 32)))
+    objects = (replace(line.objects[0], start=start) for start in (-64, 32))
     members = (replace(seen[0], offset=24), replace(seen[1], offset=32))
     line = replace(line, objects=tuple(objects), members=members, contended=500)
     assert any(one.after.size == 128 for one in legal(searched(layout, line, growth=32))), "each begins with a line"
@@ -179,7 +179,7 @@ def test_neighbours_in_an_array_can_be_parted() -> None:
 def test_what_is_searched_is_the_hottest_known_type_or_the_one_asked_for() -> None:
     hotter, colder = record("hotter", "lock", "read"), record("colder", "lock", "read")
     lines = [meeting(hotter, "lock", "read"), meeting(colder, "lock", "read")]
-    unknown = replace(lines[0], objects=(LineObject("", None, 0, 0, 0.0, Outcome.NO_TYPE),))
+    unknown = replace(lines[0], objects=(LineObject("", None, 0, 0.0, Outcome.NO_TYPE),))
     for found, type_, chosen in (
         (lines, "", "hotter"),
         (lines, "struct colder", "colder"),

@@ -208,7 +208,7 @@ def mixes(layout: Layout, *rows: VariableRow) -> PhaseMixes:
 def test_a_variable_has_one_phase_and_what_decides_between_equals_is_what_is_best_elsewhere() -> None:
     layout, row = counters(), VariableRow("totals", LINE + 32, 64)
     line = meeting(layout, "writer", "reader")
-    objects = tuple(replace(one, start=32, phase=32, row=row) for one in line.objects)
+    objects = tuple(replace(one, start=32, row=row) for one in line.objects)
     members = tuple(replace(one, offset=one.offset + 32) for one in line.members)
     found = propose(replace(line, objects=objects, members=members), table(layout))[0]
     assert (found.granules, found.firsts) == ((128, 128), (32, 32))

@@ -13,8 +13,8 @@ from proposals_by_hand import LINE, MEMORY, aligned, moved, replayed
 from linesmith.analyzer.model import Bounds, Candidate, Churn, ConflictPair, HolderChange, SharingCost, Side
 from linesmith.tuner.propose.advice import meeting_here
 from linesmith.tuner.propose.candidates import Suggestion
-from linesmith.tuner.replay.judged import Contender, answered, growth
 from linesmith.tuner.replay.plan import ReplayPlan
+from linesmith.tuner.replay.recommend import Contender, answered, growth
 from linesmith.tuner.replay.runs import ReplayedLayout
 
 ONE, TWO = moved(), replace(moved(), churn=Churn(2, 4), recommended="")

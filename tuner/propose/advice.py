@@ -113,7 +113,7 @@ def meeting_here(finding: Finding, layouts: Layouts) -> Finding:
     sharings = [one for one in finding.cost.sharings if sharing_members(one) <= names]
     return replace(
         finding,
-        objects=(replace(target, start=start, phase=start % finding.bytes, ways=()), *finding.objects[1:]),
+        objects=(replace(target, start=start, ways=()), *finding.objects[1:]),
         members=tuple(sorted((*moved, *others), key=lambda one: one.offset)),
         triage=replace(finding.triage, pairs=pairs),
         cost=replace(finding.cost, sharings=tuple(sharings)),

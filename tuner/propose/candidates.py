@@ -2,7 +2,7 @@
 """A few candidates for a finding, or for a profile, in the order in which they are worth a replay.
 
 Of all options that help, the best of each strategy for the same hot members is kept. Which one is recommended the
-judge decides (``tuner.replay.judged``).
+judge decides (``tuner.replay.recommend``).
 
 The options are every small change, placed and priced exactly. Single steps move, swap or align one atom. Changes of
 several steps move two hot atoms; or a group of hot atoms that do not disturb each other, such as a lock and what it

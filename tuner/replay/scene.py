@@ -330,9 +330,8 @@ def _slab(outer: Layout, objects: Sequence[LineObject], layouts: Layouts, kernel
 
     place = max(found_in, key=fitness)
     geometry = place.cache.geometry
-    starts = [(start + place.offset) % CACHE_LINE_BYTES for start in geometry.starts]
     # Where no object of the slab begins as they do, its first one does.
-    shift = 0 if found.intersection(starts) else (objects[0].phase - starts[0]) % CACHE_LINE_BYTES
+    shift = 0 if fitness(place)[1] else (objects[0].phase - geometry.lead - place.offset) % CACHE_LINE_BYTES
     return ObjectArea(
         ObjectKind.SLAB,
         place.cache.name,

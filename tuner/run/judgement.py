@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Samples of a stage as comparisons: which metric of which benchmark decides, and what equal layouts differ by.
+"""The judge of measured variants: which metric of which benchmark decides, and what equal layouts differ by.
 
-A rig says how blocks are measured and has the judge of what comes out.
+A rig says how blocks are measured and has the judge of what comes out. Who judges candidates by replay is in
+``tuner.replay.recommend``.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ from linesmith.patches.edit.patch import edited, file_text
 from linesmith.patches.edit.verify import locate, verify
 from linesmith.patches.message.message import Confirmation, commit_message
 from linesmith.patches.message.paragraphs import style
-from linesmith.tuner.replay.judged import traced
+from linesmith.tuner.replay.recommend import traced
 from linesmith.tuner.replay.simulated import question_of
 from linesmith.tuner.run.bench import BlockCourse, assessed, remark
 from linesmith.tuner.run.evidence import ExplainedRun

@@ -27,8 +27,8 @@ from linesmith.analyzer.model import (
     StructureKind,
 )
 from linesmith.tuner.constraints.freedom import NO_PREMISES, Premises
-from linesmith.tuner.replay.judged import UNCOUNTED, ProfileTotal, traced
 from linesmith.tuner.replay.plan import ShardBy, Sharding, aligned, unchanged
+from linesmith.tuner.replay.recommend import UNCOUNTED, ProfileTotal, traced
 from linesmith.tuner.replay.runs import RecordRuns, ReplayedLayout
 from linesmith.tuner.structure.case import AdvicePremises, Case, case_of, known_members
 from linesmith.tuner.structure.locks import counting_apart, sharding, shrinking

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from linesmith.analyzer.layouts.gaps import line_of
 from linesmith.analyzer.layouts.leaves import Named
 from linesmith.analyzer.lint.groups import locks_with_data, reference_counts
-from linesmith.analyzer.lint.meetings import Starts, listed, meeting, way
+from linesmith.analyzer.lint.meetings import CachePhases, listed, meeting, way
 from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, Severity, Violation
 
@@ -82,7 +82,7 @@ def _locks(version: RecordVersion) -> dict[str, tuple[Named, ...]]:
     return {**counts, **locks_with_data(version.layout, version.layouts)}
 
 
-def _on_its_line(lock: str, members: Mapping[str, Named], starts: tuple[Starts, ...]) -> frozenset[str]:
+def _on_its_line(lock: str, members: Mapping[str, Named], starts: tuple[CachePhases, ...]) -> frozenset[str]:
     """The members that are on a line with the lock in most objects."""
     one, far = members[lock], CACHE_LINE_BYTES
     near = (other for other in members.values() if other.offset < one.end + far and one.offset < other.end + far)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import Containment, containment_of
 from linesmith.analyzer.layouts.leaves import Named, nameable, named
-from linesmith.analyzer.lint.meetings import KnownStarts, MemberMeetings, Starts
+from linesmith.analyzer.lint.meetings import CachePhases, KnownStarts, MemberMeetings
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Figure,
@@ -78,7 +78,7 @@ class RecordVersion:
         found = map(self.member, paths)
         return tuple(sorted((one for one in found if one and one.span.size), key=lambda one: (one.offset, one.path)))
 
-    def starts(self, line_bytes: int = CACHE_LINE_BYTES) -> tuple[Starts, ...]:
+    def starts(self, line_bytes: int = CACHE_LINE_BYTES) -> tuple[CachePhases, ...]:
         """Where objects begin in their lines, by the caches that hold them."""
         return self.build.starts.of(self.layout, line_bytes)
 

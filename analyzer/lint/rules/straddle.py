@@ -10,13 +10,13 @@ from linesmith.analyzer.layouts.gaps import Span, straddles
 from linesmith.analyzer.layouts.leaves import Named
 from linesmith.analyzer.layouts.placement import alignment_of
 from linesmith.analyzer.lint.groups import Watched, watched
-from linesmith.analyzer.lint.meetings import Starts, listed
+from linesmith.analyzer.lint.meetings import CachePhases, listed
 from linesmith.analyzer.lint.rules.rule import LintedRecord, RecordVersion, Rule, declared_on
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Figure, Layout, PhaseCount, Severity, Violation
 
 # A change by less is what any growth of an object brings whose starts are spread over the phases.
 NEWS_SHARE = 0.25
-_AT_A_LINE = Starts(CACHE_LINE_BYTES, (PhaseCount(0, 1),))
+_AT_A_LINE = CachePhases(CACHE_LINE_BYTES, (PhaseCount(0, 1),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +70,12 @@ def _check(record: LintedRecord) -> Iterator[Violation]:
             yield _violation(record.layout, known, (was, now), old, rest)
 
 
-def _known_starts(version: RecordVersion) -> tuple[Starts, ...]:
+def _known_starts(version: RecordVersion) -> tuple[CachePhases, ...]:
     """Where objects of the known caches begin; where none is known, an object begins at a line."""
     return tuple(one for one in version.starts() if one.cache) or (_AT_A_LINE,)
 
 
-def _across(member: Named, every: tuple[Starts, ...]) -> _Across:
+def _across(member: Named, every: tuple[CachePhases, ...]) -> _Across:
     """As it is in the cache where most objects have it so."""
     each = []
     for starts in every:

@@ -10,6 +10,6 @@ RULE = Rule(
     name="suppression-expired",
     summary="a suppression has expired",
     severity=Severity.WARNING,
-    check=nothing,  # reported when all violations are there
+    check=nothing,  # reported by accepted.py, when all violations are there
     pair=False,
 )

@@ -10,6 +10,6 @@ RULE = Rule(
     name="suppression-unused",
     summary="a suppression matches no violation",
     severity=Severity.NOTE,
-    check=nothing,  # reported when all violations are there
+    check=nothing,  # reported by accepted.py, when all violations are there
     pair=False,
 )

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The judge: every candidate is replayed, and what its replay says decides which one is recommended.
+"""The judge of candidates: each is replayed, and what its replay says decides which one is recommended.
 
 A change must make the record better by replay in all of its interval, and be worth its review: each member that moves
 must save its part of what can be saved, and so must each that a profile does not have and that newly meets a written
-one. Memory is paid by every object, also by those that nobody contends for: a
-change that takes more of it must save much, and several times what the best change saves that takes none. Of two
-changes that replay cannot tell apart the smaller wins.
+one. Memory is paid by every object, also by those that nobody contends for: a change that takes more of it must save
+much, and several times what the best change saves that takes none. Of two changes that replay cannot tell apart the
+smaller wins. Variants that were measured have a judge of their own, in ``tuner.run.judgement``.
 """
 
 from __future__ import annotations
