@@ -259,8 +259,9 @@ def _object(
     slab = area.kind is ObjectKind.SLAB
     if not slab and area.kind not in _TYPELESS:
         found = attribute_at(start, area.size, line, neighbours)
-        sure = found is not None and found.outcome is Outcome.RESOLVED and not against_widths(found, seen, evidence)
-        vote = replace(_moved(found, -start, line), reason=BY_VOTE) if found is not None and sure else None
+        if found is not None and found.outcome is Outcome.RESOLVED and not against_widths(found, seen, evidence):
+            return replace(found, reason=BY_VOTE, origin=_origin(area), size=area.size)
+        vote = None
     if vote is not None:
         rival = vote.runner_up and _moved(vote.runner_up, start, line)
         return replace(_moved(vote, start, line), runner_up=rival, origin=_origin(area), size=area.size)

@@ -141,6 +141,7 @@ def facts(found: Finding) -> dict[str, str]:
         "objects": "; ".join(map(object_told, found.objects)),
         "containers": ", ".join(first.containers),
         "runner-up": first.runner_up.type if first.runner_up else "none",
+        "runner-up begins": str(first.runner_up.start) if first.runner_up else "none",
         "origin": "; ".join(one.origin for one in found.objects),
         "reason": first.reason,
         "misfits": str(len(first.misfits)),
