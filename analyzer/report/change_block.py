@@ -74,6 +74,8 @@ def change_block(suggested: Suggested, answer: RecordAnswer, columns: int, most:
     shown = MOST_LINES if most >= ROOMY else MOST_LINES // 2
     layout = layout_rows(first.numbered, suggested, columns, shown) if first.numbered else None
     rows = [*(layout or _structure_rows(first, suggested))]
+    refused = next((one for one in answer.lines if one.declined or one.refusal), None)
+    rows += [("moves", f"none: {reason_of(refused)}")] if refused and not layout else []
     saves = (f", which saves {one.saves}" if one.saves else "" for one in others)
     rows += [("also", f"{one.what}{gain}") for one, gain in zip(others, saves, strict=True)][:MOST_ROWS]
     name = f", candidate {first.numbered.name}" if first.numbered else ""
@@ -168,18 +170,19 @@ def _size(candidate: Candidate) -> str:
 
 
 def _why(candidate: Candidate, findings: Sequence[Finding], met_by: Sequence[RecordPair]) -> Iterator[str]:
-    """The pairs of members that wait less for each other, with who stores and who loads."""
+    """The pairs of members that wait less for each other, and what waits more, with who stores and who loads."""
     known = {(one.victim, one.writer): one for one in met_by}
     counts: dict[tuple[str, str], tuple[float, float]] = {}
     for one in candidate.judgement.pairs:
         before, after = counts.get((one.victim, one.writer), (0.0, 0.0))
         counts[one.victim, one.writer] = before + one.before, after + one.after
     better = [pair for pair, (before, after) in counts.items() if before > after]
-    for victim, writer in better[:MOST_WHY]:
+    shown = better[:MOST_WHY] + [pair for pair, (before, after) in counts.items() if after > before][: bool(better)]
+    for victim, writer in shown:
         before, after = counts[victim, writer]
         yield _pair(victim, writer, f"{before:,.0f} -> {after:,.0f} misses", findings, known.get((victim, writer)))
     met = [one for finding in findings for one in finding.triage.pairs]
-    rest = [sum(counts[pair][when] for pair in better[:MOST_WHY]) for when in (0, 1)]
+    rest = [sum(counts[pair][when] for pair in shown) for when in (0, 1)]
     judged = candidate.judgement
     if better and abs(judged.saved - rest[0] + rest[1]) >= 1:
         yield f"all other misses on the record, net: {judged.before - rest[0]:,.0f} -> {judged.after - rest[1]:,.0f}"

@@ -19,7 +19,7 @@ from linesmith.analyzer.model import Bounds, ElfIdentity, LineMember, TriageKind
 from linesmith.analyzer.report.findings import ProfileSection, count_range
 from linesmith.analyzer.report.prose import WIDTH, counted, cut, in_columns, prose, shell_rows, wrapped
 from linesmith.analyzer.sharing.findings import recorded_from
-from linesmith.analyzer.sharing.records import WORTH_MOVING, RecordContention, RecordPair, quiet
+from linesmith.analyzer.sharing.records import WORTH_MOVING, RecordContention, RecordPair, quiet, users_of
 from linesmith.analyzer.sharing.triage import doubted, mostly_doubted
 
 # Records that have a row at most, and the least share of one; the others are counted in one row.
@@ -211,6 +211,8 @@ def by_layout(one: RecordContention) -> str:
     if not one.movable and not (named and one.removable.most >= WORTH_MOVING * one.share):
         return "-"
     least, most = f"{one.removable.least:.1%}", f"{one.removable.most:.1%}"
+    if least != most and one.removable.most >= one.share:
+        return "unknown"  # it may be nothing or all of it
     return "-" if most == "0.0%" else most if least == most else f"≤ {most}"
 
 
@@ -310,14 +312,18 @@ def members_that_meet(one: RecordContention) -> str:
 
 def _met(one: RecordContention, group: PairGroup, most: int, by: str, used: str = "") -> str:
     """Who misses after stores to whom; ``by`` are the functions that store, ``used`` those that miss."""
-    if group.itself:
+    if group.itself and not used:
         return f"{_leaf(one, group.writer)} is written by several CPUs{f', in {by}' if by else ''}"
-    return f"{_missing(one, group, most, used)} after stores to {_shown(one, group.writer)}{f' by {by}' if by else ''}"
+    return f"{_missing(one, group, most, used)} after stores to {_stored(one, group, by)}"
 
 
 def _missing(one: RecordContention, group: PairGroup, most: int, used: str) -> str:
-    who = listed([_shown(one, name) for name in group.victims], most)
-    return f"{who}{f' (in {used})' if used else ''} {'misses' if len(group.victims) == 1 else 'miss'}"
+    names = [_leaf(one, group.writer)] if group.itself else [_shown(one, name) for name in group.victims]
+    return f"{listed(names, most)}{f' (in {used})' if used else ''} {'misses' if len(names) == 1 else 'miss'}"
+
+
+def _stored(one: RecordContention, group: PairGroup, by: str) -> str:
+    return f"{'itself' if group.itself else _shown(one, group.writer)}{f' by {by}' if by else ''}"
 
 
 def _shown(one: RecordContention, name: str) -> str:
@@ -383,37 +389,41 @@ def _sentences(one: RecordContention, unit: str) -> Iterator[str]:
     """One for each of the heaviest groups, and one for the misses that they leave."""
     groups = _shown_groups(one)
     rest = one.contended - one.unknown
-    sure = all(group.contended.least == group.contended.most for group in groups)
+    sure, exact = all(group.contended.least == group.contended.most for group in groups), True
     left, stored = list(groups), set[str]()
     while left:
         group = left[0]
         # Samples do not say after stores to which of several members: the same misses are counted once.
         same = [one for one in left if (one.victims, one.contended) == (group.victims, group.contended)]
         same = [group] if sure or group.contended.least else same
-        by = [_functions(each.pairs, writes=True) if each.writer not in stored else "" for each in same]
+        by = [_storing(one, each) if each.writer not in stored else "" for each in same]
         used, contended = _functions(group.pairs, writes=False), group.contended
         what = _met(one, group, MOST_NAMED, by[0], used)
         if len(same) > 1:
-            after = [
-                f"{'itself' if each.itself else _shown(one, each.writer)}{f' by {code}' if code else ''}"
-                for each, code in zip(same, by, strict=True)
-            ]
-            what = f"{_missing(one, group, MOST_NAMED, used)} after stores to {', or to '.join(after)}"
+            after = ", or to ".join(_stored(one, each, code) for each, code in zip(same, by, strict=True))
+            what = f"{_missing(one, group, MOST_NAMED, used)} after stores to {after}"
             contended = Bounds(group.contended.most, group.contended.most)
         yield f"{what}: {count_range(contended)}{'' if stored else f' {unit}'} ({_share(one, contended)})."
         left = [each for each in left if each not in same]
         stored.update(each.writer for each in same)
-        rest -= group.contended.most if sure else 0
+        rest -= contended.most
+        exact = exact and contended.least == contended.most
     text = [finding for finding in one.findings if not finding.simulated]
     rows = (function.contended for finding in text for member in finding.members for function in member.functions)
     missing = max(sum(finding.cost.contended for finding in text) - sum(rows), 0.0)
-    more = [(rest - missing, "between other members")] if sure else []
-    more += [(missing, "in no row of the text, of any member"), (one.unknown, "of members that are not known")]
+    more = [(rest - missing, "between other members")] if exact else []
+    more += [(missing, "in no row of the report, of any member"), (one.unknown, "of members that are not known")]
     words = [f"{count:,.0f} ({_share(one, Bounds(count, count))}) {where}" for count, where in more if count >= 1]
     if groups and words:
         yield f"The rest: {', '.join(words)}."
     if any(map(doubted, one.findings)):
         yield "What is marked (?) may be another member in the build of the report: give its own ELF file to know."
+
+
+def _storing(one: RecordContention, group: PairGroup) -> str:
+    """The functions that were seen to store, else those whose code does."""
+    inferred = users_of(group.writer, _members(one), writing=True)
+    return _functions(group.pairs, writes=True) or listed(inferred, MOST_FUNCTIONS)
 
 
 def _share(one: RecordContention, amount: Bounds) -> str:

@@ -2,7 +2,7 @@
 """The cache lines of a record that a change touches, before and after it, in a few rows; and what gets worse.
 
 A row names the members of one line that move or are hot, each with its offset, who uses it (``R`` read, ``W`` written)
-and its share of the contended accesses of the record.
+and, before the change, its share of the contended accesses of the record.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Candidate,
     Finding,
-    JudgedLine,
     JudgedPair,
     Judgement,
     Layout,
@@ -83,7 +82,9 @@ def changed_lines(
         for when, side, there in zip((f"line {line} before", "after"), sides, lines, strict=True):
             # What goes on from the line before was named there.
             begun = frozenset(one.name for one in there.get(line, []) if one in there.get(line - 1, []))
-            rows.append((when, _row(there.get(line, []), side.inside, begun, uses, moved, room)))
+            # Shares are those of the profile, which has nothing of what will be.
+            shares = side is sides[0]
+            rows.append((when, _row(there.get(line, []), side.inside, begun, uses, moved, room, shares=shares)))
     if all(side.step % CACHE_LINE_BYTES == 0 for side in sides):
         return "", rows
     then = f", and at byte {begin[1]} after the change" if begin[1] != begin[0] else ""
@@ -136,6 +137,8 @@ def _row(
     uses: dict[str, LetteredUse],
     moved: frozenset[str],
     width: int,
+    *,
+    shares: bool,
 ) -> str:
     """``0 root R 37%, 16 guard* RW 39% and 5 cold``: hot members, and as many others as fit, first those that move."""
     if not there:
@@ -148,7 +151,7 @@ def _row(
         words = []
         for one in sorted(shown[:most], key=lambda one: one.first_bit):
             use = uses.get(one.name)
-            share = f" {use.share:.0%}" if use and use.share >= LEAST_SHARE else ""
+            share = f" {use.share:.0%}" if use and shares and use.share >= LEAST_SHARE else ""
             letters = f" {use.letters}{share}" if use and use.letters else ""
             name = f"{one.name}{'*' if one.name in moved else ''}"
             words.append(f"rest of {name}" if one.name in begun else f"{inside + one.offset} {name}{letters}")
@@ -164,12 +167,14 @@ def worse(found: Judgement) -> str:
     """What gets more misses with the change, as a clause; empty without a replay."""
     if not found.runs:
         return ""
-    grown: list[tuple[str, JudgedLine | JudgedPair]] = [
-        *((f"misses of {listed(one.members, MOST_NAMES)}", one) for one in found.lines),
-        *((f"misses of {one.victim} after stores to {one.writer}", one) for one in found.pairs),
-    ]
-    for what, one in grown:
-        if round(one.after) > round(one.before):
-            return f"{what}, {one.before:,.0f} -> {one.after:,.0f}; the saving is net of it"
+    grown = [(f"misses of {listed(one.members, MOST_NAMES)}", one.before, one.after) for one in found.lines]
+    sums: dict[str, tuple[float, float]] = {}
+    for one in found.pairs:  # with true and false sharing of the same two members as one
+        what = f"misses of {one.victim} after stores to {'itself' if one.victim == one.writer else one.writer}"
+        before, after = sums.get(what, (0.0, 0.0))
+        sums[what] = before + one.before, after + one.after
+    for what, before, after in (*grown, *((what, *counts) for what, counts in sums.items())):
+        if round(after) > round(before):
+            return f"{what}, {before:,.0f} -> {after:,.0f}; the saving is net of it"
     rest = sum(one.before - one.after for one in found.lines) - (found.before - found.after)
     return f"other lines, {rest:,.0f} more misses; the saving is net" if rest >= 1 else "nothing that the replay saw"

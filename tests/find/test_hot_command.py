@@ -77,7 +77,7 @@ def test_lines_of_one_record_are_one_row_and_three_of_a_place_are_shown_in_full(
     title, _, line = REPORT.partition("\n")
     lines = (line.replace("0      40", f"{rank}      40").replace("7f2210", f"7f2{rank}10") for rank in range(5))
     (folder / "report.txt").write_text(f"{title}\n{''.join(lines)}")
-    assert "\n100.0%  ≤ 100.0%  mapping: 5 lines " in hot(folder)[1]
+    assert "\n100.0%   unknown  mapping: 5 lines " in hot(folder)[1]
     shown = hot(folder, "--type", "mapping")[1]
     assert [f"\nline {rank} at " in shown for rank in range(5)] == [True] * 3 + [False] * 2
     assert "… and 2 more lines like these (mapping, from byte 0 on): 3, 4; --format json has each" in shown

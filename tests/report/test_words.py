@@ -170,7 +170,7 @@ def test_only_what_the_text_left_out_is_in_no_row_of_it() -> None:
     """Misses that have several possible writers are in their rows all the same."""
     members = hot("root", 0, 8, 500), replace(hot("sem", 8, 8, 480), writes=9)
     assert "in no row" not in told(sampled(*members, contended=980))
-    assert told(sampled(*members)).endswith("The rest: 20 (2.0% of all) in no row of the text, of any member.")
+    assert told(sampled(*members)).endswith("The rest: 20 (2.0% of all) in no row of the report, of any member.")
 
 
 def test_a_member_that_may_be_another_one_is_marked() -> None:

@@ -220,7 +220,7 @@ NOT_REPLAYED = replace(moved(), judgement=replace(NOT_JUDGED, refusal="Nothing w
         ),
         pytest.param(
             aligned(),
-            "line 0 before: 16 limit R 92%, 24 used* W and 4 cold after: 16 limit R 92% and 2 cold",
+            "line 0 before: 16 limit R 92%, 24 used* W and 4 cold after: 16 limit R and 2 cold",
             id="cache lines of an object that begins with a line",
         ),
         pytest.param(

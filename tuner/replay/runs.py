@@ -82,9 +82,6 @@ class RecordRuns:
         self.phases = len(in_all_phases(unchanged(self.here), self.here))
         self.now = self.under(unchanged)
         self._scale = 1.0 if counted is None or not self.now.total else counted / self.now.total
-        # A profile counts misses after a store, the run also stores that take the line back from others.
-        after_store = sum(self.now.pairs.values())
-        self._pair_scale = self._scale * self.now.total / after_store if after_store else self._scale
 
     @property
     def nodes(self) -> tuple[int, ...]:
@@ -168,12 +165,21 @@ class RecordRuns:
             self._names[place] = self.here.member(*place, self.layouts)
         return self._names[place]
 
+    def _scale_of_pairs(self, layout: ReplayedLayout) -> float:
+        """A profile counts misses after a store, a run also stores that take the line back: pairs add up to all.
+
+        A trace has as many of either with a change as it has.
+        """
+        basis = self.now if self.complete else layout
+        after_store = sum(basis.pairs.values())
+        return self._scale * basis.total / after_store if after_store else self._scale
+
     def _pairs(self, then: ReplayedLayout) -> Iterator[JudgedPair]:
         """The pairs of members whose misses differ most."""
         sums = [defaultdict[tuple[str, str, bool], float](float) for _ in range(2)]
-        for side, counts in zip(sums, (self.now.pairs, then.pairs), strict=True):
-            for (victim, writer, own), count in counts.items():
-                side[self._name(victim), self._name(writer), own] += count * self._pair_scale
+        for side, layout in zip(sums, (self.now, then), strict=True):
+            for (victim, writer, own), count in layout.pairs.items():
+                side[self._name(victim), self._name(writer), own] += count * self._scale_of_pairs(layout)
         old, new = sums
         least = LEAST_CHANGE * self.now.total * self._scale
         differ = sorted(old.keys() | new.keys(), key=lambda key: (-abs(old[key] - new[key]), key))
@@ -184,11 +190,12 @@ class RecordRuns:
     def _lines(self, then: ReplayedLayout) -> Iterator[JudgedLine]:
         """What lies on one line with the change, where the misses of it differ most, and where they grow most."""
         old, new = (_by_victim(one.pairs) for one in (self.now, then))
+        was, now = map(self._scale_of_pairs, (self.now, then))
         groups: dict[tuple[str, int], dict[str, tuple[float, float]]] = defaultdict(dict)
         for place in old.keys() | new.keys():
             line = groups[self._line(place, then.plan)]
             before, after = line.get(self._name(place), (0.0, 0.0))
-            line[self._name(place)] = before + old[place] * self._pair_scale, after + new[place] * self._pair_scale
+            line[self._name(place)] = before + old[place] * was, after + new[place] * now
         found = []
         for members in groups.values():
             names = sorted(members, key=lambda name: (-max(members[name]), name))
