@@ -25,7 +25,7 @@ _STATUS = (
     ("0", "Success, also if there is nothing to do."),
     ("1", "Differences, violations, something made worse, obstacles, nothing measured, a part missing, or time over."),
     ("2", "Error: one line on standard error says what is wrong and what to do next."),
-    ("130", "Interrupted. `record` ends with the status of its command instead of all these."),
+    ("130", "Interrupted."),
 )
 _ENVIRONMENT = "Variables and files can set options: `linesmith config` lists them with the values that they have now."
 

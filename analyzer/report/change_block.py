@@ -193,7 +193,7 @@ def _why(candidate: Candidate, findings: Sequence[Finding], met_by: Sequence[Rec
 def _pair(victim: str, writer: str, counts: str, findings: Sequence[Finding], met: RecordPair | None = None) -> str:
     """Who waits for whom, and where in the code: by the lines that were explained, else by all."""
     members = [one for finding in findings for one in finding.members]
-    stores, loads = (users_of(name, members, writing=name is writer) for name in (writer, victim))
+    stores, loads = users_of(writer, members, writing=True), users_of(victim, members, writing=False)
     sides = ("stores", stores or tuple(met.stores if met else ())), ("loads", loads or tuple(met.waits if met else ()))
     code = "; ".join(f"{verb} by {listed(names, MOST_FUNCTIONS)}" for verb, names in sides if names)
     stored = "itself" if victim == writer else writer

@@ -24,6 +24,8 @@ from linesmith.analyzer.sharing.triage import doubted, mostly_doubted
 
 # Records that have a row at most, and the least share of one; the others are counted in one row.
 MOST_ROWS, LEAST_ROW = 12, 0.01
+# In place of what a layout removes, where that may be nothing or all of it.
+UNKNOWN = "unknown"
 # Shares that do not add up to all by so much are of lines that a text leaves out.
 LEAST_LEFT_OUT = 0.005
 MOST_REMARKS = 2
@@ -73,10 +75,9 @@ def render_table(
     blocks = ["\n".join(_head(records, elf, shown, columns)), "\n".join(_table(records, shown, columns, full))]
     helped = _helped(records)
     if helped and suggest:
-        # Samples can leave open whether nothing or all of it goes away: then replay says.
-        known = helped.removable.least or helped.removable.most < helped.share
-        gained = f", {by_layout(helped).replace('≤', 'at most')} of all {unit(shown)}" if known else ""
-        gain = f"largest gain by moving members: {helped.name}{gained}"
+        gained = by_layout(helped).replace("≤", "at most")
+        of = f", {gained} of all {unit(shown)}" if gained != UNKNOWN else ""
+        gain = f"largest gain by moving members: {helped.name}{of}"
         command = shell_rows("next:", (*suggest, "--type", helped.type), columns)
         blocks.append("\n".join([prose(gain, then="  ", columns=columns), *command]))
     if first := helped or next((one for one in records if one.name and one.kinds and not one.apart), None):
@@ -106,8 +107,14 @@ def _head(records: Sequence[RecordContention], elf: ElfIdentity, shown: ProfileS
 
 def _helped(records: Sequence[RecordContention]) -> RecordContention | None:
     """The record of which another order removes most; nothing is promised of members that may be others."""
-    sure = (one for one in records if one.movable and not mostly_doubted(one.findings))
+    sure = (one for one in records if one.movable and not _in_doubt(one))
     return max(sure, key=lambda one: one.removable.most, default=None)
+
+
+def _in_doubt(one: RecordContention) -> bool:
+    """Whether on no line of the record members meet that are known, which is what ``suggest`` asks of each line."""
+    met = [finding for finding in one.findings if finding.cost.sharings]
+    return bool(met) and all(map(mostly_doubted, met))
 
 
 def unit(shown: ProfileSection) -> str:
@@ -210,9 +217,9 @@ def by_layout(one: RecordContention) -> str:
     named = one.several or not _OF_LAYOUT.isdisjoint(one.kinds)
     if not one.movable and not (named and one.removable.most >= WORTH_MOVING * one.share):
         return "-"
-    least, most = f"{one.removable.least:.1%}", f"{one.removable.most:.1%}"
-    if least != most and one.removable.most >= one.share:
-        return "unknown"  # it may be nothing or all of it
+    least, most, share = (f"{part:.1%}" for part in (one.removable.least, one.removable.most, one.share))
+    if least == "0.0%" and most == share:
+        return UNKNOWN
     return "-" if most == "0.0%" else most if least == most else f"≤ {most}"
 
 
@@ -390,11 +397,11 @@ def _sentences(one: RecordContention, unit: str) -> Iterator[str]:
     groups = _shown_groups(one)
     rest = one.contended - one.unknown
     sure, exact = all(group.contended.least == group.contended.most for group in groups), True
-    left, stored = list(groups), set[str]()
+    left, every, stored = list(groups), _groups(one), set[str]()
     while left:
         group = left[0]
         # Samples do not say after stores to which of several members: the same misses are counted once.
-        same = [one for one in left if (one.victims, one.contended) == (group.victims, group.contended)]
+        same = [each for each in every if (each.victims, each.contended) == (group.victims, group.contended)]
         same = [group] if sure or group.contended.least else same
         by = [_storing(one, each) if each.writer not in stored else "" for each in same]
         used, contended = _functions(group.pairs, writes=False), group.contended

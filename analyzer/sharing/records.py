@@ -362,7 +362,7 @@ def users_of(name: str, members: Iterable[LineMember], *, writing: bool) -> tupl
     for member in members:
         if name not in (member.top, member.path):
             continue
-        if member.callers:
+        if member.callers and not writing:
             found.update({path.functions[0]: path.count for path in member.callers if path.functions})
             continue
         writer, inferred, _ = member.write_inferred.partition(WRITES_IT)

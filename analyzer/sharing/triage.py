@@ -10,7 +10,7 @@ other half of the 128-byte pair), no writer seen. Several can hold at once.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -27,7 +27,7 @@ from linesmith.analyzer.model import (
     Triage,
     TriageKind,
 )
-from linesmith.analyzer.sharing.parts import OF_LINE, Blame, blames, false_misses, top_names
+from linesmith.analyzer.sharing.parts import OF_LINE, Blame, blames, false_misses, own_members, top_names
 
 # A pair below this share of a line's contended loads is noise of the sampling.
 PAIR_SHARE = 0.01
@@ -253,14 +253,13 @@ def doubted(finding: Finding) -> frozenset[str]:
     return frozenset(top.name for top in top_members(finding.members, finding.objects) if top.doubted)
 
 
-def mostly_doubted(findings: Iterable[Finding]) -> bool:
+def mostly_doubted(finding: Finding) -> bool:
     """Whether most of what members cost each other is that of some that may be others in the build of the report."""
+    perhaps = doubted(finding).intersection(one.top for one in own_members(finding))
     contended = [0.0, 0.0]
-    for finding in findings:
-        perhaps = doubted(finding)
-        for one in finding.cost.sharings:
-            if one.victim.member != one.writer.member:
-                contended[not perhaps.isdisjoint(sharing_members(one))] += one.contended.most
+    for one in finding.cost.sharings:
+        if one.victim.member != one.writer.member:
+            contended[not perhaps.isdisjoint(sharing_members(one))] += one.contended.most
     return contended[True] > contended[False]
 
 

@@ -118,7 +118,7 @@ def test_nothing_is_promised_of_members_that_may_be_others_in_the_build_of_the_r
         target = replace(found.objects[0], margin=NO_OTHER)
         return replace(found, objects=(target,), cost=replace(found.cost, sharings=met))
 
-    with pytest.raises(NothingToSuggest, match="which members it has at 0x58 is not known"):
+    with pytest.raises(NothingToSuggest, match="what was accessed at 0x58 does not fit the members"):
         propose(line(100), LAYOUTS)
     assert propose(line(900), LAYOUTS)
 

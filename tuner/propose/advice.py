@@ -88,12 +88,14 @@ def meeting_here(finding: Finding, layouts: Layouts) -> Finding:
     known = _between(finding, {one.top for one in sure})
     unsure = target.margin < NO_OTHER and len(sure) < len(own)
     nothing = not known and (target.ways or unsure)
-    if finding.triage.pairs and (nothing or mostly_doubted((finding,))):
+    if finding.triage.pairs and (nothing or mostly_doubted(finding)):
         places = ", ".join(f"{one.offset:#x}" for one in own if one.doubted)
-        raise NothingToSuggest(
-            f"Line {finding.rank}: the report's build lays out {target.type} otherwise, and which members it has at "
-            f"{places} is not known, so there is no pair to separate; {_OTHERWISE}."
+        otherwise = (
+            f"the report's build lays out {target.type} otherwise, and which members it has at {places} is not known"
         )
+        perhaps = f"what was accessed at {places} does not fit the members that {target.type} has there"
+        why = otherwise if target.ways or unsure else perhaps
+        raise NothingToSuggest(f"Line {finding.rank}: {why}, so there is no pair to separate; {_OTHERWISE}.")
     # A record that is sure and laid out as here: what is uncertain of its members is stated with the candidate.
     if not target.ways and not unsure:
         return finding

@@ -166,9 +166,8 @@ class RecordRuns:
         return self._names[place]
 
     def _scale_of_pairs(self, layout: ReplayedLayout) -> float:
-        """A profile counts misses after a store, a run also stores that take the line back: pairs add up to all.
-
-        A trace has as many of either with a change as it has.
+        """By what misses of pairs are multiplied, so that they add up to all: a profile counts misses after a store, a
+        run also stores that take the line back. Those of a trace with a change are counted as those without.
         """
         basis = self.now if self.complete else layout
         after_store = sum(basis.pairs.values())
@@ -179,13 +178,15 @@ class RecordRuns:
         sums = [defaultdict[tuple[str, str, bool], float](float) for _ in range(2)]
         for side, layout in zip(sums, (self.now, then), strict=True):
             for (victim, writer, own), count in layout.pairs.items():
-                side[self._name(victim), self._name(writer), own] += count * self._scale_of_pairs(layout)
+                side[self._name(victim), self._name(writer), own] += count
         old, new = sums
-        least = LEAST_CHANGE * self.now.total * self._scale
+        was, now = map(self._scale_of_pairs, (self.now, then))
+        # Of the runs: what no change touches has other figures only where the scales differ.
+        least = LEAST_CHANGE * self.now.total
         differ = sorted(old.keys() | new.keys(), key=lambda key: (-abs(old[key] - new[key]), key))
         for key in differ[:MOST_PAIRS]:
             if abs(old[key] - new[key]) > least:
-                yield JudgedPair(*key, old[key], new[key])
+                yield JudgedPair(*key, old[key] * was, new[key] * now)
 
     def _lines(self, then: ReplayedLayout) -> Iterator[JudgedLine]:
         """What lies on one line with the change, where the misses of it differ most, and where they grow most."""

@@ -71,14 +71,18 @@ static bool holder_sleeps(const struct turns *turns) {
 static void wait_for_turn(struct turns *turns, unsigned cpu) {
   uint64_t bit = 1ULL << cpu;
   turns->waiting |= bit;
+  bool asleep = false;  // a look may find the holder waiting for the lock that whoever looks has
   for (int stalls = 0; turns->waiting & bit;) {
     uint64_t passed = turns->passed;
-    struct timespec limit = time_in(STALL_NANOSECONDS);
+    struct timespec limit = time_in(asleep ? LOOK_NANOSECONDS : STALL_NANOSECONDS);
     int error = pthread_cond_timedwait(&turns->wake[cpu], &turns->lock, &limit);
     if (error != ETIMEDOUT || passed != turns->passed) {
       stalls = 0;
-    } else if (turns->waiting & bit && (++stalls == MOST_STALLS || holder_sleeps(turns))) {
-      let_everyone_go(turns);
+      asleep = false;
+    } else if (turns->waiting & bit) {
+      bool still = holder_sleeps(turns);
+      if (++stalls == MOST_STALLS || (still && asleep)) let_everyone_go(turns);
+      asleep = still;
     }
   }
 }
@@ -107,8 +111,8 @@ static bool somebody_may_come(struct turns *turns) {
 
 static void linger(struct turns *turns, unsigned cpu) {
   turns->lingering = true;
-  for (int looks = STALL_NANOSECONDS / LOOK_NANOSECONDS; !turns->waiting && somebody_may_come(turns);
-       looks--) {
+  for (int looks = STALL_NANOSECONDS / LOOK_NANOSECONDS;
+       turns->holder == (int)cpu && !turns->waiting && somebody_may_come(turns); looks--) {
     struct timespec limit = time_in(LOOK_NANOSECONDS);
     if (looks > 0) {
       pthread_cond_timedwait(&turns->wake[cpu], &turns->lock, &limit);
@@ -126,7 +130,9 @@ void turns_pass(struct turns *turns, unsigned cpu) {
     come(turns, cpu);
   } else {
     linger(turns, cpu);
-    if (turns->waiting) {
+    if (turns->holder != (int)cpu) {  // taken meanwhile, since the host let this thread wait
+      come(turns, cpu);
+    } else if (turns->waiting) {
       give(turns, next_waiting(turns, cpu));
       wait_for_turn(turns, cpu);
     }
