@@ -167,10 +167,11 @@ class RecordRuns:
 
     def _scale_of_pairs(self, layout: ReplayedLayout) -> float:
         """By what misses of pairs are multiplied, so that they add up to all: a profile counts misses after a store, a
-        run also stores that take the line back. Those of a trace with a change are counted as those without.
+        run also stores that take the line back. Those of a trace with a change are counted as those without, and those
+        in the memory between objects are not of the record.
         """
-        basis = self.now if self.complete else layout
-        after_store = sum(basis.pairs.values())
+        basis, kinds = self.now if self.complete else layout, len(self.here.kinds)
+        after_store = sum(count for (one, by, _), count in basis.pairs.items() if min(one[0], by[0]) < kinds)
         return self._scale * basis.total / after_store if after_store else self._scale
 
     def _pairs(self, then: ReplayedLayout) -> Iterator[JudgedPair]:
@@ -184,9 +185,11 @@ class RecordRuns:
         # Of the runs: what no change touches has other figures only where the scales differ.
         least = LEAST_CHANGE * self.now.total
         differ = sorted(old.keys() | new.keys(), key=lambda key: (-abs(old[key] - new[key]), key))
-        for key in differ[:MOST_PAIRS]:
-            if abs(old[key] - new[key]) > least:
-                yield JudgedPair(*key, old[key] * was, new[key] * now)
+        shown = [key for key in differ[:MOST_PAIRS] if abs(old[key] - new[key]) > least]
+        # True and false sharing of two members add up to what they have in the profile.
+        shown += [key for key in differ if key not in shown and (*key[:2], not key[2]) in shown]
+        for key in shown:
+            yield JudgedPair(*key, old[key] * was, new[key] * now)
 
     def _lines(self, then: ReplayedLayout) -> Iterator[JudgedLine]:
         """What lies on one line with the change, where the misses of it differ most, and where they grow most."""
