@@ -78,6 +78,11 @@ def per_cent(share: float, like: float | None = None) -> str:
     return text if text.strip("-0.") else "0"
 
 
+def span(low: str, high: str) -> str:
+    """``61% to 100%``, or one of the ends where both are the same."""
+    return low if low == high else f"{low} to {high}"
+
+
 # Names of C++. Parameters and the arguments of templates are left out, so that a name is read once from left to right
 # and never grows: a demangler that writes all of it can be made to write gigabytes by a symbol of a hundred characters.
 # Source: the Itanium C++ ABI, 5.1. A symbol that is not understood stays as it is.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from math import gcd
 
-from linesmith.analyzer.base.text import listed, per_cent
+from linesmith.analyzer.base.text import listed, per_cent, span
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import (
     Candidate,
@@ -132,8 +132,7 @@ class Saving:
 
     def __str__(self) -> str:
         """``0.65% (0.61 to 0.68)``."""
-        low, high = self.bounds
-        return f"{per_cent(self.share)}% ({low} to {high})"
+        return f"{per_cent(self.share)}% ({span(*self.bounds)})"
 
     @property
     def bounds(self) -> tuple[str, str]:

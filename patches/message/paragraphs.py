@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import gcd
 from pathlib import Path, PurePosixPath
 
-from linesmith.analyzer.base.text import listed, paragraph, per_cent
+from linesmith.analyzer.base.text import listed, paragraph, per_cent, span
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Candidate,
@@ -121,10 +121,10 @@ def saving(found: Judgement, finding: Finding, *, exact: bool) -> str:
         return ""
     basis = "the recorded accesses" if found.runs == 1 else f"{found.runs} runs reconstructed from the profile"
     layouts = "" if exact else " with the layouts of the ELF file"
-    verb, (low, high) = "saves" if found.saved >= 0 else "adds", bounds(found)
+    verb = "saves" if found.saved >= 0 else "adds"
     share = f"{per_cent(abs(found.saved) / found.whole)}% of the {things(found, finding)} of the {finding.whole}"
     return (
-        f"This {verb} {share} (80% interval {low} to {high}): {abs(found.saved):,.0f} of {found.whole:,.0f},"
+        f"This {verb} {share} (80% interval {span(*bounds(found))}): {abs(found.saved):,.0f} of {found.whole:,.0f},"
         f" estimated by replaying {basis}{layouts}."
     )
 
