@@ -38,8 +38,8 @@ MOST_PLACES = 4
 _LEFT_OUT = re.compile(r", in [^;]+"), re.compile(r"(?<=true sharing|k contention): [^;]+(?=; )")
 # Columns of the figures, and of the width that they leave the parts of the other columns.
 _FIGURES, _PARTS = 16, (0.25, 0.36, 0.39)
-_HEAD_FIGURES = (" share removable", "of all by layout")
-_HEAD = ("record: its memory", "members that meet, writers", "kind: what to do")
+_HEAD_FIGURES = (" share  a layout", "of all  can save")
+_HEAD = ("record, and where it lives", "members that meet, writers", "kind: what to do")
 _PLACES = {
     "pages free page": "free pages",
     "pages anonymous memory": "anonymous memory",
@@ -118,7 +118,7 @@ def _in_doubt(one: RecordContention) -> bool:
 
 
 def unit(shown: ProfileSection) -> str:
-    """What is counted as contention."""
+    """What the profile counts, as a noun."""
     return "misses after stores by other CPUs" if shown.profile.recording else "contended loads"
 
 
@@ -278,7 +278,7 @@ def _parts(one: RecordContention) -> Iterator[_Part]:
         if kind is TriageKind.FALSE_SHARING:
             yield kind, _separate(one, apart) if apart else "", apart
         elif kind is TriageKind.TRUE_SHARING and own:
-            yield kind, f"write {_leaf(one, own.writer)} less often or per CPU", own
+            yield kind, f"write {_leaf(one, own.writer)} less often or per {'thread' if one.program else 'CPU'}", own
         else:
             remedy = _REMEDIES.get(kind, "").format((own and own.writer) or "the lock")
             yield kind, remedy, own if kind is TriageKind.LOCK_CONTENTION else other
@@ -378,7 +378,7 @@ def _separate(one: RecordContention, group: PairGroup) -> str:
 
 
 def _paragraph(one: RecordContention, unit: str, columns: int) -> str:
-    """Who misses on the record, who writes, and from where, in whole sentences; ``unit`` is that of contention."""
+    """Who misses on the record, who writes, and from where, in whole sentences; ``unit`` is what the profile counts."""
     sentences = list(_sentences(one, unit))
     lock = next((finding.lock for finding in one.findings if finding.lock), None)
     came = _callers(one)

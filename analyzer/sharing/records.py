@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from linesmith.analyzer.attribution.line_objects import is_kernel
 from linesmith.analyzer.attribution.lock import is_lock, waits_for_lock
 from linesmith.analyzer.attribution.variables import ObjectMap, lines_apart, main_area
 from linesmith.analyzer.layouts.collection import Layouts
@@ -77,7 +78,7 @@ class RecordContention:
     who waits for whom, heaviest first. ``fixed`` tells that the whole record lies on one line in any order of its
     members, ``several`` that those who meet are of different objects. ``findings`` are the lines that were explained,
     heaviest first; ``apart`` is the owner of what emulation makes hot. Of ``unknown`` contention the members are not
-    known.
+    known. ``program`` tells that this is no kernel: threads are what differ, not CPUs.
     """
 
     name: str
@@ -93,6 +94,7 @@ class RecordContention:
     findings: tuple[Finding, ...] = ()
     apart: str = ""
     unknown: float = 0.0
+    program: bool = False
 
     @property
     def type(self) -> str:
@@ -328,6 +330,7 @@ class _RecordSum:
             explained,
             owner,
             self.unknown,
+            layouts is not None and not is_kernel(layouts),
         )
 
 

@@ -112,8 +112,8 @@ def test_the_next_command_is_for_the_largest_gain_by_layout() -> None:
     text = render_table((fixed, proxy, listener, small), ELF, shown, ("linesmith", "suggest", "program", "profile"))
     assert (
         text.partition(" share")[2]
-        == """ removable  record: its memory   members that meet, writers    kind: what to do
-of all by layout
+        == """  a layout  record, and where    members that meet, writers    kind: what to do
+of all  can save  it lives
  30.0%         -  page: slab x, 1      m1 misses after stores to m0  false sharing: no order helps,
                   line                 by store                      all of it is one line; write
                                                                      m0 less often
@@ -231,7 +231,9 @@ def test_the_advice_is_about_the_members_that_meet_in_its_row() -> None:
     own = [(f"m{at}", f"m{at}", 900 - at) for at in (1, 2, 3)]
     one = record("proxy", 0.3, 0.1, TriageKind.TRUE_SHARING, *own, ("m4", "m5", 200), ("m6", "m5", 100))
     assert members_that_meet(one) == "m1 is written by several CPUs, in store; m4, m6 miss after stores to m5 by store"
-    assert what_to_do(one) == "true sharing: write m1 less often or per CPU; false sharing: move m5 away from m4, m6"
+    advice = "true sharing: write m1 less often or per CPU; false sharing: move m5 away from m4, m6"
+    assert what_to_do(one) == advice
+    assert what_to_do(replace(one, program=True)) == advice.replace("per CPU", "per thread")
 
 
 def test_lines_below_the_hottest_are_counted_by_member_and_clearing_a_page_is_not() -> None:
