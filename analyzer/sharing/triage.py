@@ -164,6 +164,8 @@ def triage(
         sum(one.misses for one in blamed) or sum(top.contended for top in tops) or 1,
         frozenset(top.name for top in tops if top.written) | {one.writer for one in blamed},
         _recorded_pairs(blamed, tops) if blamed else _conflict_pairs(tops),
+        frozenset(frozenset((one.victim, one.writer)) for one in blamed if not one.misses)
+        - {frozenset((one.victim, one.writer)) for one in blamed if one.misses},
     )
     # The prefetcher fetches both halves of a 128-byte pair.
     halves = [one for one in profile.lines if line.address is not None and one.address == line.address ^ 64]
@@ -180,7 +182,8 @@ def triage(
 class _Contention:
     """The members of a line, and of its ``total`` contended accesses those that no layout removes by member (``own``).
 
-    ``written`` are the names of those that somebody writes, ``pairs`` those that meet.
+    ``written`` are the names of those that somebody writes, ``pairs`` those that meet, ``behind`` those of which a miss
+    for another member hides that they meet.
     """
 
     tops: tuple[TopMember, ...]
@@ -188,6 +191,7 @@ class _Contention:
     total: int
     written: frozenset[str]
     pairs: tuple[ConflictPair, ...]
+    behind: frozenset[frozenset[str]]
 
     def is_main(self, name: str) -> bool:
         """Whether the line is about this member."""
@@ -217,7 +221,9 @@ class _Contention:
             for pair in self.pairs[:MOST_PAIRS]:
                 other = pair.second if pair.writer == pair.first else pair.first
                 names = (f"{name} (?)" if name in doubted else name for name in (other, pair.writer))
-                parts.append("false sharing of {} with {}, which is written".format(*names))
+                words = "{} shares the line with {}, but nobody waits for it: it comes with another member's miss"
+                words = words if pair.names in self.behind else "false sharing of {} with {}, which is written"
+                parts.append(words.format(*names))
         for top in self.tops:
             part, main = f"{top.name} ({self.own.get(top.name, 0) / contended:.0%} of the line)", self.is_main(top.name)
             if top.between_elements:
