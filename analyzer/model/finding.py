@@ -344,6 +344,11 @@ class Finding:
         """What ``share`` is of, as a noun."""
         return "lines of the report" if self.quoted else "profile"
 
+    @property
+    def unit(self) -> str:
+        """What is counted, as a noun: loads of a line that another CPU had modified; of simulated caches all misses."""
+        return "misses" if self.simulated else "contended loads"
+
 
 class LineState(StrEnum):
     """State of a line in one CPU's cache. Source: the MESI protocol (Papamarcos and Patel, ISCA 1984)."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from linesmith.analyzer.base.text import listed, per_cent
+from linesmith.analyzer.base.text import listed, per_cent, span
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import containment_of
 from linesmith.analyzer.layouts.gaps import lines
@@ -51,12 +51,13 @@ Labelled = tuple[str, str]
 
 def nothing_to_change(suggested: Suggested, answers: Sequence[RecordAnswer], columns: int) -> list[str]:
     """That nothing is to change, and why; what can be done instead, and the command that looks at the next record."""
+    unit = next((one.unit for one in suggested.findings), "contended loads")
     if not answers or (answers[0].share < WORTH_CHANGING and len(answers) > 1):
-        return [f"Nothing to change here: no record has {WORTH_CHANGING:.0%} of the contended accesses."]
+        return [f"Nothing to change here: no record has {WORTH_CHANGING:.0%} of the {unit}."]
     first = answers[0]
     line = next((one for one in first.lines if one.declined), next(iter(first.lines), None))
     why, where = reason_of(line) if line else first.reason, f" in {first.record}" if first.record else ""
-    share = f"{first.share:.1%} of the contended accesses"
+    share = f"{first.share:.1%} of the {unit}"
     rows = prose(f"Nothing to change{where}, with {share}: {why}.", columns=columns).splitlines()
     _, _, instead = line.refusal.partition("Instead: ") if line else ("", "", "")
     if instead:
@@ -105,14 +106,25 @@ def layout_rows(
         yield "change", change(candidate)
     yield from _line_rows(candidate, finding, record, suggested.layouts, columns, most)
     # What a judgement counts: misses that were replayed, or what the profile has.
-    counted_as = "misses" if candidate.judgement.runs == 1 or finding.simulated else "contended loads"
+    counted_as = "misses" if candidate.judgement.runs == 1 else finding.unit
     saves = saved_words(saved(candidate.judgement), counted_as, finding.whole)
     yield "saves", candidate.judgement.refusal or saves
-    yield from (("worse", one) for one in [worse(candidate.judgement)] if one)
     if (found := candidate.judgement).runs:
-        of = f"{found.accesses:,}{' recorded' * (found.runs == 1)} accesses to {counted(found.objects, 'object')}"
-        made = f"{found.runs} runs reconstructed from the samples, {of}, with misses scaled to {found.before:,.0f}"
-        yield "replayed", f"{of if found.runs == 1 else made}; no time is measured"
+        yield "interval", _covered(traced=found.runs == 1)
+    yield from (("worse", one) for one in [worse(found)] if one)
+    if found.runs:
+        of, whole = f"accesses to {counted(found.objects, 'object')}", f"{found.before:,.0f} {counted_as}"
+        if found.runs == 1:
+            # What `hot` counts are objects as they began in the recording, on lines that it names by them.
+            differ = ", so pairs differ from `hot`" * (found.objects > 1 or found.phases > 1)
+            at = f" at {found.phases} offsets in a line" * (found.phases > 1)
+            made = f"{found.accesses:,} recorded {of}{at}, scaled to the record's {whole}{differ}"
+        else:
+            made = f"{found.runs} runs reconstructed from the samples, {found.accesses:,} {of}; misses, loads and"
+            made += (
+                f" stores that fetch the line from another CPU, are scaled to the {whole}, so pairs differ from `hot`"
+            )
+        yield "replayed", f"{made}; no time is measured"
     # Clauses of a diagnosis that say what no layout removes.
     removes = "does not remove", "no layout removes"
     clauses = finding.triage.sentence.split("; ")
@@ -140,6 +152,12 @@ def layout_rows(
     yield from labelled("why", _why(candidate, record, next(met, ())))
 
 
+def _covered(*, traced: bool) -> str:
+    """What the interval of a saving covers, and what it does not."""
+    spread = "over the recorded time" if traced else "of the runs and their model's error"
+    return f"covers the spread {spread}, not another workload or machine"
+
+
 def _checked(note: str, *, scanned: bool) -> Labelled:
     """What is not known of the source, with what looks at it; else what was checked."""
     front, unchecked, rest = note.partition(" checked: ")
@@ -156,9 +174,9 @@ def saved_words(saving: Saving | None, counted_as: str, whole: str) -> str:
     """``0.65% of the misses of the profile (80% interval 0.61% to 0.68%): 1,553 of 240,711``, net of what is added."""
     if saving is None:
         return "nothing is known"
-    low, high = (f"{one}%" for one in saving.bounds)
+    interval = span(*(f"{one}%" for one in saving.bounds))
     counts = f"{saving.before - saving.after:,.0f} of {saving.whole:,.0f}"
-    return f"{per_cent(saving.share)}% of the {counted_as} of the {whole} (80% interval {low} to {high}): {counts}"
+    return f"{per_cent(saving.share)}% of the {counted_as} of the {whole} (80% interval {interval}): {counts}"
 
 
 def _size(candidate: Candidate) -> str:
@@ -187,7 +205,7 @@ def _why(candidate: Candidate, findings: Sequence[Finding], met_by: Sequence[Rec
     if better and abs(judged.saved - rest[0] + rest[1]) >= 1:
         yield f"all other misses on the record, net: {judged.before - rest[0]:,.0f} -> {judged.after - rest[1]:,.0f}"
     for pair in met[: 0 if better else MOST_WHY]:
-        yield _pair(pair.reader, pair.writer, counted(round(pair.weight), "contended access"), findings)
+        yield _pair(pair.reader, pair.writer, f"{pair.weight:,.0f} {findings[0].unit}", findings)
 
 
 def _pair(victim: str, writer: str, counts: str, findings: Sequence[Finding], met: RecordPair | None = None) -> str:
@@ -213,7 +231,7 @@ def _line_rows(
     members = [member for one in record for member in own_members(one)]
     where, rows = changed_lines(candidate, (before, after), finding, members, min(columns, WIDTH) - LABEL - 2, most)
     if rows:
-        yield "lines", f"{where}{': ' * bool(where)}{KEY}"
+        yield "lines", f"{where}{': ' * bool(where)}{KEY.format(finding.unit)}"
         width = max(len(when) for when, _ in rows)
         yield from (("", f"{when:>{width}}: {what}") for when, what in rows)
 
@@ -265,6 +283,7 @@ def _structure_rows(one: RecordChange, suggested: Suggested) -> Iterator[Labelle
     for label, rows in tables(advice):
         yield from labelled(labels.get(label, label), rows[: most.get(label, 0)])
     yield "saves", _gained(one, advice)
+    yield from [("interval", _covered(traced=bool(suggested.trace)))] if one.saves else []
     size = sum(one.size for layout in advice.before[:1] for one in layout.members if one.name in advice.members)
     costs = [f"{counted(size, 'byte')} for each thread"] if program and size and "per CPU" in advice.sentence else []
     notes = map(_per_thread, advice.notes) if program else advice.notes
@@ -314,7 +333,7 @@ def notes_of(one: Numbered) -> tuple[str, ...]:
 def of_contended(finding: Finding) -> str:
     """``of 1,036 contended loads``; a recording counts more accesses than those that found the line modified."""
     count = max(finding.contended, finding.cost.contended)
-    return f"of {count:,} contended {'accesses' if finding.simulated else 'loads'}"
+    return f"of {count:,} {finding.unit}"
 
 
 def judged_rows(found: Judgement) -> Iterator[str]:

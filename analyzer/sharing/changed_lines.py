@@ -27,9 +27,10 @@ MOST_LINES, LEAST_HOT, LEAST_SHARE = 4, 0.05, 0.005
 # Members that are named of a line that gets worse.
 MOST_NAMES = 3
 
+# With the unit of the profile.
 KEY = (
-    "line 0 is the struct's first; offset in the struct, member, R read or W written, % of the struct's contention as"
-    " profiled; * moves; cold: no access in the profile"
+    "line 0 is the struct's first; offset in the struct, member, R read or W written, before: % of the {} on hot lines"
+    " (none: under 0.5%); * moves; cold: no access in the profile"
 )
 
 

@@ -12,7 +12,6 @@ from dataclasses import astuple, dataclass, replace
 from linesmith.analyzer.base.text import paragraph, visible
 from linesmith.analyzer.layouts.containment import holders_of
 from linesmith.analyzer.model import Candidate, CommitMessage, Finding, MoveKind
-from linesmith.analyzer.sharing.changed_lines import worse
 from linesmith.patches.edit.verify import Verification
 from linesmith.patches.message.paragraphs import (
     CODE,
@@ -67,7 +66,6 @@ def commit_message(
     sentences = (
         moves_text(candidate.moves),
         saving(candidate.judgement, finding, exact=check.exact),
-        f"What gets worse: {what}." if (what := worse(candidate.judgement)) else "",
         remains(candidate, finding),
     )
     to_send = _TO_SEND if further.configurations else f"{_TO_SEND} {_MATRIX}"

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from linesmith.analyzer.base.text import WIDTH, listed, paragraph, per_cent
+from linesmith.analyzer.base.text import WIDTH, listed, paragraph, per_cent, span
 from linesmith.analyzer.model import Candidate, Finding, JudgedPair, Judgement, LineMember, Residual
-from linesmith.analyzer.sharing.changed_lines import KEY, RecordSide, changed_lines
+from linesmith.analyzer.sharing.changed_lines import KEY, RecordSide, changed_lines, worse
 from linesmith.analyzer.sharing.records import users_of
 from linesmith.patches.edit.verify import Verification
 
@@ -60,7 +60,7 @@ def joined(names: Sequence[str], most: int) -> str:
 
 def things(found: Judgement, finding: Finding) -> str:
     """What a judgement counts: misses that were replayed, or what the profile has."""
-    return "misses" if found.runs == 1 else f"contended {'accesses' if finding.simulated else 'loads'}"
+    return "misses" if found.runs == 1 else finding.unit
 
 
 def is_judged(found: Judgement) -> bool:
@@ -139,20 +139,25 @@ def _judged(candidate: Candidate, finding: Finding, title: str, profiled: Profil
     written = {one.top for one in profiled.members if one.written} | {writer for _, writer in met}
     met = met or [(one.first, one.second) for one in separated(candidate.residuals)]
     unit = things(judgement, finding)
-    means = "on a line that another CPU holds" if unit == "misses" else "line modified in another CPU's cache"
+    means = "loads and stores that fetch the line from another CPU"
+    means += "" if unit == "misses" else f", scaled to the {unit}"
     means += "" if finding.stores or finding.stores_sampled else "; stores are known from the code, not sampled"
-    head = f"{_shared(title, met, written)} {unit.capitalize()} ({means}) in {profiled.machine}, now -> predicted with"
-    verb = "misses" if unit == "misses" else "contended"
+    head = f"{_shared(title, met, written)} Misses ({means}) in {profiled.machine}, now -> predicted with"
     shown = pairs[: most - 1]
-    rows = [_row_of(one, verb, profiled.members) for one in shown]
+    rows = [_row_of(one, profiled.members) for one in shown]
     rest = round(judgement.saved) - sum(round(one.before) - round(one.after) for one in shown)
-    if rows and rest:
-        rows.append(f"all other misses on the struct: {abs(rest):,} {'fewer' if rest > 0 else 'more'}, net")
-    text = _table(f"{head} the change:".lstrip(), rows or [f"all pairs: {_figures(judgement)}"], most, "pairs")
+    rows = rows or [f"all pairs: {_figures(judgement)}"]
+    net = (
+        f"all other misses on the struct, net: {abs(rest):,} {'fewer' if rest > 0 else 'more'}"
+        if shown and rest
+        else ""
+    )
+    rows.append("; ".join(filter(None, (net, f"what gets worse: {worse(judgement)}"))))
+    text = _table(f"{head} the change:".lstrip(), rows, most, "pairs")
     if not judgement.interval.low <= 0 <= judgement.interval.high:
         return text
-    low, high = bounds(judgement)
-    return f"{paragraph(f'Not distinguishable from no change (80% interval {low} to {high} of the {unit}).')}\n\n{text}"
+    interval = f"80% interval {span(*bounds(judgement))} of the {unit}"
+    return f"{paragraph(f'Not distinguishable from no change ({interval}).')}\n\n{text}"
 
 
 def remains(candidate: Candidate, finding: Finding) -> str:
@@ -181,9 +186,9 @@ def _figures(one: JudgedPair | Judgement) -> str:
     return f"{one.before:,.0f} -> {one.after:,.0f}"
 
 
-def _row_of(one: JudgedPair, verb: str, members: Sequence[LineMember]) -> str:
+def _row_of(one: JudgedPair, members: Sequence[LineMember]) -> str:
     """A pair with its misses, who loads and who stores."""
-    misses = f"{one.victim} {verb} after stores to {one.writer}: {_figures(one)}"
+    misses = f"{one.victim} misses after stores to {one.writer}: {_figures(one)}"
     return "; ".join((misses, *_by(one.victim, one.writer, members)))
 
 
@@ -233,4 +238,6 @@ def lines_text(
         return ""
     width = max(len(when) for when, _ in rows)
     lines = (paragraph(f"{INDENT}{when:>{width}}: {what}", then=3 * INDENT) for when, what in rows)
-    return "\n".join((paragraph(f"The cache lines{' ' * bool(where)}{where} ({KEY}):"), "", *lines))
+    return "\n".join(
+        (paragraph(f"The cache lines{' ' * bool(where)}{where} ({KEY.format(finding.unit)}):"), "", *lines)
+    )

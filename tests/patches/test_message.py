@@ -58,7 +58,7 @@ QUOTED = replace(LINE, simulated="4 CPUs", quoted=True)
             *(replayed(12, runs=1), LINE, False),
             SAVES.format("misses of the profile", "the recorded accesses with the layouts of the ELF file"),
         ),
-        (replayed(12, runs=30), QUOTED, True, SAVES.format("contended accesses of the lines of the report", RUNS)),
+        (replayed(12, runs=30), QUOTED, True, SAVES.format("misses of the lines of the report", RUNS)),
         (
             *(replace(replayed(150), interval=Interval(0.4, 0.6)), LINE, True),
             "This adds 25% of the contended loads of the profile (80% interval 20% to 30%): 50 of 200, ",

@@ -115,7 +115,7 @@ def test_a_counter_that_is_hardly_read_is_counted_per_cpu(program: Program) -> N
     (one,) = program.of_session("hits", stores("session_hit", 90), loads("session_hits", 10))
     assert (one.kind, one.sentence) == (StructureKind.COUNT_APART, "count hits per CPU and add up where it is read")
     assert one.reasons == (
-        "100% of the line's contended accesses waited on hits for stores to it",
+        "100% of the line's contended loads waited on hits for stores to it",
         "1 of 1 instructions that write it add to it",
         "90 samples are of functions that update it, 10 of those that only read it",
     )
@@ -148,7 +148,7 @@ def test_counters_of_which_none_carries_the_line_are_counted_per_cpu_together(pr
     (one,) = program.of_totals(read=10)
     assert (one.kind, one.members) == (StructureKind.COUNT_APART, ("sent", "received"))
     assert one.sentence == "count sent and received per CPU and add up where they are read"
-    assert one.reasons == ("100% of the line's contended accesses waited on one of them for stores to one of them",)
+    assert one.reasons == ("100% of the line's contended loads waited on one of them for stores to one of them",)
     assert program.of_totals(read=90) == (), "one is read more than counted"
     assert program.of_totals(read=10, other="taken") == (), "the value of one decides whether it is added to"
     assert program.of_totals(read=10, least=0) == (), "each thread may have its own"
@@ -168,7 +168,7 @@ def test_small_objects_that_make_each_other_wait_are_pulled_in(program: Program)
     one = program.several("area_lock")[0]
     assert (one.kind, one.type, one.members) == (StructureKind.PULL_IN, "area", ("lock",))
     disturbed, owner = one.reasons
-    assert disturbed.startswith("1 line with several struct area_lock of 40 bytes: at most 100 contended accesses wait")
+    assert disturbed.startswith("1 line with several struct area_lock of 40 bytes: at most 100 contended loads wait")
     assert owner == "lock of struct area is the only member of any record that points to one"
     assert (one.before[0].size, one.after[0].size) == (48, 128)
     assert program.several("shared_lock") == (), "an object that is counted may belong to several"
@@ -198,7 +198,7 @@ def test_a_contended_lock_is_sharded_with_what_was_seen_with_it() -> None:
     (one,) = advice(WITH_TREE, LAYOUTS)
     assert (one.kind, one.members) == (StructureKind.SHARD, ("tree_lock", "tree"))
     assert one.reasons == (
-        "60% of the line's contended accesses waited on tree_lock for stores to it",
+        "60% of the line's contended loads waited on tree_lock for stores to it",
         "seen on it: down_write, rwsem_spin_on_owner",
         "tree belongs to it: 2 of 2 functions that write it take the lock",
     )
@@ -245,7 +245,7 @@ def test_a_lock_that_is_fought_for_on_two_lines_shrinks_to_one() -> None:
     )
     pair = replace(first, address=0x1000, lock=known), replace(second, address=0x1040, rank=1, lock=known)
     (told, *_) = advise(pair, table(layout, LOCK))
-    both = "lock lies on 2 lines, and all of them are fought for: 70 and 30 contended accesses"
+    both = "lock lies on 2 lines, and all of them are fought for: 70 and 30 contended loads"
     smaller = "lock of struct heap with 8 bytes instead of 40: 96 -> 64 bytes, 2 -> 1 lines of 64"
     assert (told.advice[0].reasons, told.advice[0].sentence) == ((both,), smaller)
     assert [one.kind for one in advice(pair[0], table(layout, LOCK))] == [StructureKind.SHARD]

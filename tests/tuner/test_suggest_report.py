@@ -156,7 +156,7 @@ def test_of_one_record_without_a_change_it_is_told_what_would_be_possible() -> N
 def test_what_can_be_done_instead_follows_the_reason() -> None:
     text = text_of(replace(HOPELESS, refusal="Line 3: moving does not help, because it is a lock. Instead: shard it."))
     row = "1  pool       100.0%  nothing: it is a lock\n"
-    answer = "Nothing to change in pool, with 100.0% of the contended accesses: it is a lock.\n"
+    answer = "Nothing to change in pool, with 100.0% of the contended loads: it is a lock.\n"
     assert text.endswith(f"{row}\n{answer}  instead   shard it.\n")
 
 

@@ -138,7 +138,7 @@ def _too_little(finding: Finding, others: Iterable[Finding], shares: Mapping[int
         return ""
     lines = "the lines of the record have" if same else "the line has"
     return (
-        f"Nothing is recommended: {lines} {share:.2%} of the contended accesses of the {finding.whole}, and below "
+        f"Nothing is recommended: {lines} {share:.2%} of the {finding.unit} of the {finding.whole}, and below "
         f"{WORTH_CHANGING:.0%} no change is worth its review."
     )
 

@@ -126,7 +126,7 @@ def _atomic(case: Case, name: str) -> bool:
 def _reasons(case: Case, lock: ContendedLock, guarded: Sequence[Protected]) -> Iterator[str]:
     share = case.share(lock.name)
     if share:
-        yield f"{share:.0%} of the line's contended accesses waited on {lock.name} for stores to it"
+        yield f"{share:.0%} of the line's {case.finding.unit} waited on {lock.name} for stores to it"
     waiting = [name for name in sampled(case, (lock.name,)) if takes_lock(name)]
     if waiting:
         yield f"seen on it: {', '.join(waiting[:4])}"
@@ -193,7 +193,7 @@ def _two_lines(case: Case, name: str) -> Iterator[str]:
     hot = [count for count in counts if count and count >= SECOND_SHARE * sum(counts)]
     if len(hot) > 1:
         counted = " and ".join(f"{count:,}" for count in hot)
-        yield f"{name} lies on {len(hot)} lines, and all of them are fought for: {counted} contended accesses"
+        yield f"{name} lies on {len(hot)} lines, and all of them are fought for: {counted} {case.finding.unit}"
 
 
 def _data_apart(case: Case, size: int, guarded: Sequence[str]) -> Iterator[str]:
@@ -292,7 +292,7 @@ def _counters_apart(case: Case) -> Iterator[StructuralAdvice]:
         case.finding.objects[0].type,
         names,
         f"count {listed} per CPU and add up where they are read",
-        reasons=(f"{share:.0%} of the line's contended accesses waited on one of them for stores to one of them",),
+        reasons=(f"{share:.0%} of the line's {case.finding.unit} waited on one of them for stores to one of them",),
         accessors=accessors(case, names),
         before=(case.layout,),
         notes=("Who reads them then visits every CPU's part, or lives with sums that are a little old.",),
@@ -339,7 +339,7 @@ def _counter_sentence(found: _Counting) -> str:
 
 
 def _counter_reasons(case: Case, found: _Counting) -> Iterator[str]:
-    yield f"{case.share(found.name):.0%} of the line's contended accesses waited on {found.name} for stores to it"
+    yield f"{case.share(found.name):.0%} of the line's {case.finding.unit} waited on {found.name} for stores to it"
     yield f"{found.adding} of {found.writing} instructions that write it add to it"
     if found.tested:
         yield f"{found.testing} of them look at the value where it decides something: a reference count or a limit"

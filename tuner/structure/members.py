@@ -251,7 +251,7 @@ def pulling_in(case: Case) -> Iterator[StructuralAdvice]:
     record, pointer = owner
     held = f"{len(lines)} line{'s' * (len(lines) > 1)} with several {case.layout.title} of {case.layout.size} bytes"
     reasons = (
-        f"{held}: at most {between:,.0f} contended accesses wait for a store to a neighbour",
+        f"{held}: at most {between:,.0f} {case.finding.unit} wait for a store to a neighbour",
         f"{pointer} of {record.title} is the only member of any record that points to one",
     )
     yield from _advice_for_owned(case, record, pointer, reasons)
@@ -299,7 +299,7 @@ def reading_first(case: Case) -> Iterator[StructuralAdvice]:
             (name,),
             f"store to {name} only where the value differs: {', '.join(blind[:3])} would read it first",
             reasons=(
-                f"{blamed.most / total:.0%} of the line's contended accesses, at most, waited for stores to {name}",
+                f"{blamed.most / total:.0%} of the line's {case.finding.unit}, at most, waited for stores to {name}",
                 f"{', '.join(blind[:4])} was seen storing to it; its code never reads it",
             ),
             accessors=accessors(case, (name,)),
@@ -352,7 +352,7 @@ def pushing_out(case: Case) -> Iterator[StructuralAdvice]:
         (pair.writer,),
         f"put {pair.writer} into an object of its own, aligned to a line, that {case.layout.title} points to",
         reasons=(
-            f"{pair.reader} waits for stores to {pair.writer}: {pair.weight:,} contended accesses",
+            f"{pair.reader} waits for stores to {pair.writer}: {pair.weight:,} {case.finding.unit}",
             f"no order of the members parts them: {reason}",
         ),
         accessors=accessors(case, (pair.writer,)),
