@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the code says about a sampled function: the record types it can reach, and how surely.
 
-A pasted report has no usable addresses, but its function names survive kernel builds. A function reaches the
-records its parameters and variables point to (those of code inlined into it as well), and, one pointer
-further, the records those point to. Source: DW_TAG_formal_parameter and DW_TAG_variable through
-``dwarf.touched``; for C library locks, whose code is not in the program, POSIX names the type.
+A pasted report has no usable addresses, but its function names survive kernel builds. A function reaches the records
+its parameters and variables point to (those of code inlined into it as well), and, one pointer further, the records
+those point to. Source: DW_TAG_formal_parameter and DW_TAG_variable; for locks of the C library POSIX names the type.
 
-How likely such a function touches a byte of a record: what it really touches first, by the access map, which counts by
-its share of the function's accesses; the rest is left to what the function declares and to the displacements of its
-operands. docs/attribution.md gives the table.
+What the access map knows of a function counts by its share of the function's accesses; the rest is left to what the
+function declares and to the displacements of its operands. docs/attribution.md gives the table.
 """
 
 from __future__ import annotations
@@ -376,7 +374,12 @@ def _leaf_probability(leaf: Leaf, offset: int, clue: Clue) -> float:
     """Likelihood of the best reason that the function has to reach byte ``offset`` of the hypothesis's type."""
     if any(is_opaque(record) and record not in clue.known.records for record, _ in leaf.chain):
         return 0.0
-    named = ((*one, begin) for record, begin in leaf.chain for one in clue.containment.same_memory(record))
+    # A raw_spinlock may come from any spinlock_t.
+    named = (
+        (*one, entered.offset)
+        for entered in leaf.entered
+        for one in clue.containment.same_memory(clue.containment.layouts.by_id(entered.record).name)
+    )
     known = ((name, layout, offset - begin) for name, layout, begin in named if name in clue.known.records)
     return max((_declared(clue, *one) for one in known), default=0.0)
 

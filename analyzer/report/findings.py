@@ -150,8 +150,8 @@ def _certainty(one: LineObject, finding: Finding) -> str:
     things = "accesses" if finding.simulated else "samples"
     rival = f"{one.runner_up.type} (phase {one.runner_up.phase})" if one.runner_up else ""
     if one.outcome is Outcome.CANNOT_TELL:
-        ahead = f", and is ahead of {rival} by {one.margin:.1%}" if rival else ""
-        return f"{one.outcome.value}: it explains {one.score:.0%} of the {things}{ahead}"
+        against = f"; {one.margin:.1%} likely against {rival}" if rival else ""
+        return f"{one.outcome.value}: it explains {one.score:.0%} of the {things}{against}"
     against = f"; runner-up {rival}, confidence {one.margin:.1%}" if rival else ""
     return f"{one.outcome.value}: {one.score:.0%} of the {things} explained{against}"
 

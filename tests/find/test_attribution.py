@@ -77,6 +77,18 @@ def test_a_function_that_touches_a_variable_by_its_address_agrees(tmp_path: Path
     assert (one.score, one.reason) == (1.0, "")
 
 
+def test_who_is_given_the_inner_lock_may_have_it_from_the_outer_one(tmp_path: Path) -> None:
+    source = (
+        "struct raw_lock { int word; }; struct lock { union { struct raw_lock raw; }; };\n"
+        "struct list { long count; struct lock lock; };\n"
+        "long add(struct list *to) { return to->count++; }\n"
+        'void raw_unlock(struct raw_lock *lock) { __asm__ volatile("" :: "r"(lock) : "memory"); }\n'
+    )
+    unit = compiled(tmp_path, source, "-O1")
+    (one,) = explained(unit, profile_of(line_of(accesses("0 add 50/50, 8 raw_unlock 0/100"))))[0].objects
+    assert (one.type, one.start, one.score) == ("list", 0, 1.0)
+
+
 MAPPING = struct("mapping", scalar("tree"))
 NODE = struct("node", scalar("mode"), held("data", MAPPING))
 CONTAINMENT = Containment(table(MAPPING, NODE, struct("task", scalar("state"))))
