@@ -228,6 +228,14 @@ def handed_on(layout: Layout, offset: int, size: int, accesses: AccessMap) -> tu
     return tuple(sorted(dict.fromkeys(calls), key=lambda one: (one.to, one.function, one.file, one.line or 0)))
 
 
+def at_place(layout: Layout, offset: int, size: int, accesses: AccessMap | None) -> tuple[CodeAccess, ...]:
+    """The accesses to ``size`` bytes at ``offset`` of the layout, by the instructions that make them."""
+    if accesses is None:
+        return ()
+    over = [one for one in _entries(layout.id, accesses) if offset < one.offset + max(one.width, 1)]
+    return tuple(accesses.accesses(_together([one.rows for one in over if one.offset < offset + size]).tolist()))
+
+
 def touching(layout: Layout, accesses: AccessMap) -> Callable[[int, int], MemberAccesses]:
     """Tells who touches ``size`` bytes at ``offset`` of ``layout``, whatever member lies there."""
     entries = _entries(layout.id, accesses)

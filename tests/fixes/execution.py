@@ -8,7 +8,7 @@ Costs are those of the MESI protocol over whole lines, with caches that never ev
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -55,7 +55,7 @@ def interleaved(scenario: Scenario, spots: Mapping[str, Spot], accesses: int = A
     """``accesses`` of a run; ``spots`` are those of the members by path. Scenario and seed decide everything."""
     draw = Random(f"{scenario.name} {seed}")  # noqa: S311 - a repeatable course, no secret
     roles = _by_cpu(scenario)
-    course = _Course(scenario, spots, draw, {})
+    course = _Course(scenario, spots, draw, defaultdict(deque))
     running = [course.turns(cpu, mine) for cpu, mine in enumerate(roles)]
     speeds = [sum(role.share for role in mine) for mine in roles]
     events: list[Event] = []
@@ -81,12 +81,12 @@ def _by_cpu(scenario: Scenario) -> list[list[Role]]:
 
 @dataclass(frozen=True, slots=True)
 class _Course:
-    """What all CPUs of a run share; ``held`` are the CPUs in the middle of a turn, by lock and object."""
+    """What all CPUs of a run share; ``queues`` are the CPUs that came to a lock, the one that holds it first."""
 
     scenario: Scenario
     spots: Mapping[str, Spot]
     draw: Random
-    held: dict[tuple[str, int], int]
+    queues: dict[tuple[str, int], deque[int]]
 
     def turns(self, cpu: int, roles: Sequence[Role]) -> Iterator[Event | None]:
         """The accesses of a CPU without end; ``None`` where it gives way."""
@@ -99,12 +99,24 @@ class _Course:
                 yield from self._done(role.does, cpu, target)
 
     def _locked(self, role: Role, cpu: int, target: int) -> Iterator[Event | None]:
-        while (role.lock, target) in self.held:
-            yield from self._done(role.waits, cpu, target)
-            yield None
-        self.held[role.lock, target] = cpu
-        yield from self._done(role.does, cpu, target)
-        del self.held[role.lock, target]
+        """A turn under a lock that works as the queued locks of x86 do.
+
+        Who finds it held has tried to take it, which writes its word all the same. The first in the queue looks at the
+        word until it is free, and takes it.
+        """
+        before, taking, under = role.parts
+        queue = self.queues[role.lock, target]
+        yield from self._done(before, cpu, target)
+        queue.append(cpu)
+        if len(queue) > 1:
+            yield from self._done(taking if role.waits else (), cpu, target)
+            while queue[0] != cpu:
+                yield from self._done(role.waits if queue[1] == cpu else (), cpu, target)
+                yield None
+            taking = role.taken_late
+        yield from self._done(taking, cpu, target)
+        yield from self._done(under, cpu, target)
+        queue.popleft()
         yield None  # whoever waits may be next
 
     def _done(self, touches: Sequence[Touch], cpu: int, target: int) -> Iterator[Event]:

@@ -102,9 +102,29 @@ class Role(Row, frozen=True):
             raise ScenarioError(f"{self.name} does nothing")
 
     @property
+    def parts(self) -> tuple[tuple[Touch, ...], tuple[Touch, ...], tuple[Touch, ...]]:
+        """What is done before the lock is taken, the access that takes it, and what is done under it.
+
+        All is done under it where nobody waits for it, or it is no member of the record.
+        """
+        taking = (at for at, one in enumerate(self.does) if f"{one.atomic}.".startswith(f"{self.lock}."))
+        at = next(taking, None) if self.waits else None
+        return ((), (), self.does) if at is None else (self.does[:at], self.does[at : at + 1], self.does[at + 1 :])
+
+    @property
+    def taken_late(self) -> tuple[Touch, ...]:
+        """How who has waited takes the lock: finds its word free and changes it, in the function that waits."""
+        taking = self.parts[1]
+        looks = [one for one in self.waits if one.load and taking and one.member == taking[0].member]
+        if not looks:
+            return taking
+        changes = (msgspec.structs.replace(one, function=looks[-1].function) for one in taking)
+        return msgspec.structs.replace(looks[-1], often=1.0), *changes
+
+    @property
     def every(self) -> tuple[Touch, ...]:
         """All accesses, those of waiting included."""
-        return self.does + self.waits
+        return self.does + self.waits + self.taken_late
 
 
 class Step(Row, frozen=True):

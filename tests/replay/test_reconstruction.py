@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from statistics import mean
 
 import pytest
+from access.programs import compiled
 from hand_made import finding, held, hot, scalar, struct, table
 
+from linesmith.analyzer.access.store import read_accesses
+from linesmith.analyzer.layouts.dwarf import read_layouts
 from linesmith.analyzer.layouts.placement import lay_out
 from linesmith.analyzer.model import (
     Access,
@@ -22,11 +26,11 @@ from linesmith.analyzer.model import (
     Profile,
     Recording,
 )
-from linesmith.tuner.replay.by_code import evidence
+from linesmith.tuner.replay.by_code import evidence, with_locks
 from linesmith.tuner.replay.draw import drawn
 from linesmith.tuner.replay.plan import relaid, unchanged
 from linesmith.tuner.replay.reconstructed import Fitting, reconstructed
-from linesmith.tuner.replay.replayer import MadeRun, Replay, RunStep, RunTask, TurnPart
+from linesmith.tuner.replay.replayer import MadeRun, Replay, RunStep, RunTask, SiteCounts, TurnPart
 from linesmith.tuner.replay.runs import widened
 from linesmith.tuner.replay.sampled import MOST_TOUCHES, PERHAPS, SampledTouch, SampledTouches, TouchKind
 from linesmith.tuner.replay.scene import TraceScene, sampled_scene, scene
@@ -232,6 +236,64 @@ def test_who_waits_for_a_lock_disturbs_its_line() -> None:
     assert taken.total >= inside.total >= released.total > taken.total - 5
     assert looked.total > taken.total  # over and over
     assert released.upgrades + released.missed > released.total / 2  # who looks has a copy
+
+
+def test_who_is_overtaken_at_a_lock_goes_on_waiting() -> None:
+    """A fast CPU waits for a lock that a slow one takes in between: it sleeps again, and does not use up the run."""
+    quick = RunTask((3,), 10.0, 1, (RunStep(LINE, 8, 0, 0, 0.5),))
+    waits = RunTask((3,), 0.4, 2, (RunStep(LINE + 8, 8, 0, 1, 8.0, TurnPart.TRY), RunStep(LINE, 8, 1, 2, 1.0)), 0.6)
+    slow = replace(waits, cpus=(0, 1, 2), share=0.01)
+    for seed in range(30):
+        assert MadeRun((0,) * 4, [quick, waits, slow], 0.8, 0.3, 20_000, seed).counts(3)[2].total > 0
+
+
+def spin_lock(*others: SampledTouch) -> tuple[SampledTouch, ...]:
+    """A lock at the begin of the line that four CPUs take and nobody was seen to wait for, and what is under it."""
+    word = SampledTouch(LINE, LINE, 4, "_raw_spin_lock", TouchKind.ATOMIC, 300.0, 300.0, 1.0, 4, lock=LINE, word=True)
+    return word, *(replace(one, cpus=4, lock=LINE) for one in others)
+
+
+def fitted_counts(touches: tuple[SampledTouch, ...]) -> list[list[SiteCounts]]:
+    seen = SampledTouches(touches, (0,) * 8, {})
+    fits = [Fitting(drawn(seen, seed), seen) for seed in range(6)]
+    for one in fits:
+        one.advance(4)
+    return [one.run().counts(len(touches)) for one in fits]
+
+
+def test_a_lock_that_nobody_was_seen_to_wait_for_is_free_when_somebody_comes() -> None:
+    under = SampledTouch(LINE, LINE + 8, 8, "add", TouchKind.STORE, stores=300.0, missed=0.0)
+    for taken, added in fitted_counts(spin_lock(under)):
+        assert taken.missed > 10 * (added.missed + added.upgrades)  # what is under it came with the line of the lock
+
+
+def test_who_looks_before_taking_the_lock_waits_twice() -> None:
+    look = SampledTouch(LINE, LINE + 8, 8, "send", TouchKind.LOAD, loads=300.0, stores=0.0, early=True)
+    for taken, looked in fitted_counts(spin_lock(look)):
+        assert taken.upgrades > 0.9 * looked.missed > 3 * taken.missed
+
+
+SENDING = """
+extern void _raw_spin_lock(struct lock *), _raw_spin_unlock(struct lock *);
+void send(struct node *one) {
+    if (one->total == 7) return;
+    _raw_spin_lock(&one->guard);
+    one->count++;
+    _raw_spin_unlock(&one->guard);
+}
+"""
+
+
+def test_what_code_reads_before_it_calls_for_the_lock_is_early(tmp_path: Path) -> None:
+    unit = compiled(tmp_path, SENDING)
+    layouts = read_layouts(unit).layouts
+    node = layouts.variants("node")[0]
+    at = {member.name: member.offset for member in node.members}
+    word = SampledTouch(0, at["guard"], 4, "_raw_spin_lock", TouchKind.ATOMIC, stores=9.0)
+    loads = (SampledTouch(0, at[name], 4, "send", TouchKind.LOAD, loads=9.0) for name in ("total", "count"))
+    seen = SampledTouches((word, *loads), (0,), {0: node})
+    _, total, count = with_locks(seen, (), layouts, read_accesses(unit).accesses).touches
+    assert (total.lock, total.early, count.lock, count.early) == (at["guard"], True, at["guard"], False)
 
 
 def test_an_interval_is_widened_unless_nothing_changes() -> None:

@@ -4,9 +4,8 @@
 A load of a line that nobody writes never waits, so it is in no profile, until the members there get another neighbour.
 The code of the functions that ran tells such accesses, and what they do to other objects of the kind.
 
-Both tell which touches are on words of a lock, and which are made while it is held. Such a section is an idea of its
-own, for what is under a lock comes between its taking and its release, undisturbed by others that want the same, while
-those who wait disturb the line of the lock.
+Both tell which touches are on words of a lock, and which are made while it is held: those come between its taking and
+its release, while those who wait disturb the line of the lock.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from itertools import permutations, takewhile
 from typing import NamedTuple
 
 from linesmith.analyzer.access.access_map import AccessMap
-from linesmith.analyzer.access.questions import accesses_of, handed_on
+from linesmith.analyzer.access.questions import accesses_of, at_place
 from linesmith.analyzer.attribution.lock import (
     is_lock,
     is_lock_word,
@@ -34,8 +33,9 @@ from linesmith.analyzer.layouts.leaves import ALTERNATIVES, leaves_at
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Access,
+    AccessKind,
+    CodeAccess,
     Finding,
-    HandedAddress,
     Layout,
     Leaf,
     Profile,
@@ -156,6 +156,7 @@ def _by_code(
     mine = [one for one in sampled if one.base == base]
     functions = {one.function: one for one in reversed(mine)}
     known = {(one.function, one.address) for one in mine}
+    loaded = {(one.function, one.address) for one in mine if one.kind is not TouchKind.STORE}
     most = max((one.weight for one in mine), default=0.0)
     for member in code.members:
         address = base + start + member.offset
@@ -166,10 +167,12 @@ def _by_code(
                 if quiet and counts.reading and found.function in ran and mine:
                     yield _elsewhere(found.function, ran[found.function], mine[0], address, member.size, most)
                 continue
-            if any((one.function, address + byte) in known for byte in range(max(member.size, 1))):
+            places = {(one.function, address + byte) for byte in range(max(member.size, 1))}
+            stored = not places.isdisjoint(known)
+            if not places.isdisjoint(loaded) or (stored and (exact or not counts.reads)):
                 continue
             kind = TouchKind.LOAD if counts.reading else TouchKind.STORE
-            if counts.writing and quiet and not exact:
+            if counts.writing and quiet and not exact and not stored:
                 kind = TouchKind.ATOMIC if counts.reading else TouchKind.STORE
             if kind is TouchKind.LOAD or (quiet and not exact):
                 width = min(max(member.size, 1), WORD_BYTES)
@@ -226,15 +229,19 @@ def with_locks(
 ) -> SampledTouches:
     """The touches, those on words of a lock and those under it with its address."""
     touches, outers = evidence.touches, evidence.outers
-    # Who spins on a lock loads other members too, as whether its owner runs; the word of a lock is one that is updated.
-    updated = {one.address for one in touches if one.kind is not TouchKind.LOAD and _locking(one)}
+    typed = {one.base for one in touches if _word(one, outers.get(one.base), layouts, ())}
+    # Who spins on a lock loads other members too; its word is updated. In an object with a lock by its type, a function
+    # that is called like one may update a counter.
+    updated = {
+        one.address for one in touches if one.kind is not TouchKind.LOAD and _locking(one) and one.base not in typed
+    }
     words = {at: _word(one, outers.get(one.base), layouts, updated) for at, one in enumerate(touches)}
     taken = {words[at] for at, one in enumerate(touches) if words[at] and _excludes(one)}
     found = [replace(one, lock=words[at], word=True) if words[at] in taken else one for at, one in enumerate(touches)]
     for base in {one.base for one in found if one.word}:
         mine = [one for one in found if one.base == base]
         held = _Held(mine, outers.get(base), findings, layouts, code)
-        found = [replace(one, lock=held.lock_of(one)) if one.base == base and not one.word else one for one in found]
+        found = [held.under(one) if one.base == base and not one.word else one for one in found]
     return replace(evidence, touches=tuple(_without_idle(found)))
 
 
@@ -313,6 +320,8 @@ class _Held:
         self._outer, self._layouts, self._code = outer, layouts, code
         self._writing = {one.function for one in touches if not one.word and one.kind is not TouchKind.LOAD}
         self._takers: dict[int, set[str]] = defaultdict(set)
+        # Where in its code a function first calls another to take a lock.
+        self._taken: dict[tuple[int, str], int] = {}
         # The records that hold a lock, with where they begin in the object.
         self._around = {
             (entered.record, entered.offset)
@@ -325,12 +334,23 @@ class _Held:
         self._sleeping = {one.lock for one in touches if one.word and may_sleep(one.function)}
         for one in (one for one in touches if one.word):
             self._takers[one.lock].update(one.callers if takes_lock(one.function) else (one.function,))
-            self._takers[one.lock].update(call.function for call in self._handed(one) if takes_lock(call.to))
+            for call in (call for call in self._calls_at(one) if takes_lock(call.variable or "")):
+                self._takers[one.lock].add(call.function)
+                if not releases_lock(call.variable or ""):
+                    key = one.lock, call.function
+                    self._taken[key] = min(call.address, self._taken.get(key, call.address))
             for lock in (finding.lock for finding in findings if finding.lock is not None):
                 if lock.name in self._names(one):
                     self._protected.update({member.member: one.lock for member in lock.members})
 
-    def lock_of(self, touch: SampledTouch) -> int:
+    def under(self, touch: SampledTouch) -> SampledTouch:
+        """The touch with the lock that is held meanwhile; a load in front of the code that takes it is early."""
+        lock = self._lock_of(touch)
+        taken = self._taken.get((lock, touch.function))
+        first = self._first_read(touch) if taken is not None and touch.kind is TouchKind.LOAD else None
+        return replace(touch, lock=lock, early=taken is not None and first is not None and first < taken)
+
+    def _lock_of(self, touch: SampledTouch) -> int:
         """The lock that is held, 0 for none, or ``PERHAPS``."""
         if touch.kind is TouchKind.ATOMIC and self._atomic(touch):
             return 0
@@ -338,14 +358,16 @@ class _Held:
         protected = [self._protected[name] for name in self._names(touch) if name in self._protected]
         if writes and protected:
             return protected[0]
-        callers = set(touch.callers) or {call.function for call in self._handed(touch) if call.to == touch.function}
+        callers = set(touch.callers) or {
+            call.function for call in self._calls_at(touch) if call.variable == touch.function
+        }
         under = [
             lock
             for lock, takers in self._takers.items()
             if touch.function in takers or len(callers & takers) > HELD_SHARE * len(callers)
         ]
         # What is taken for longer goes around what is taken for a moment.
-        return max(under, key=lambda lock: lock in self._sleeping, default=0 if callers else PERHAPS)
+        return max(under, key=lambda lock: lock in self._sleeping, default=0 if touch.callers else PERHAPS)
 
     def _atomic(self, touch: SampledTouch) -> bool:
         """Whether a member needs no lock to be updated."""
@@ -357,11 +379,20 @@ class _Held:
         for leaf in _leaves(touch, self._outer, self._layouts)[:1]:
             yield from (name.partition("[")[0] for name in leaf.path.split("."))
 
-    def _handed(self, touch: SampledTouch) -> Iterator[HandedAddress]:
-        """The calls that hand on the address of what is touched, as a part of a record that holds a lock."""
-        if self._code is None:
-            return
+    def _first_read(self, touch: SampledTouch) -> int | None:
+        """Where in its code the function first reads what is touched."""
+        rows = [row for place in self._places(touch) for row in at_place(*place, touch.width, self._code)]
+        mine = (row for row in rows if row.function == touch.function and row.kind is not AccessKind.WRITE)
+        return min((row.address for row in mine), default=None)
+
+    def _calls_at(self, touch: SampledTouch) -> Iterator[CodeAccess]:
+        """The calls that hand on the address of what is touched; ``variable`` is the function that gets it."""
+        for place in self._places(touch):
+            yield from at_place(*place, touch.width, self._code and self._code.handed)
+
+    def _places(self, touch: SampledTouch) -> Iterator[tuple[Layout, int]]:
+        """The records that hold a lock and what is touched, each with the offset of the latter."""
         for record, start in self._around:
             offset, layout = touch.address - touch.base - start, self._layouts.by_id(record)
             if 0 <= offset < layout.size:
-                yield from handed_on(layout, offset, touch.width, self._code)
+                yield layout, offset

@@ -2,12 +2,11 @@
 """A draw: one way in which the sampled functions may work together, of the many that a profile leaves open.
 
 Functions are shared out among tasks. A CPU does a task a turn at a time, and touches in a turn what the task's
-functions touch, in one order. How often, and in which order, the fit finds out as far as the profile tells.
+functions touch, as often and in the order that the fit finds out.
 
 A recording says on how many CPUs an access was made, not on which. But where one access lost the line to another, the
 two were made on different CPUs; what lost the line to the same stores was made on the same one, and so is mostly what
-one function does to an object. An object that two threads use has two sides, and its members are falsely shared only
-between these.
+one function does to an object.
 """
 
 from __future__ import annotations
@@ -101,10 +100,14 @@ def drawn(evidence: SampledTouches, seed: int) -> Draw:
     """The draw with this seed."""
     draw = Random(seed)  # noqa: S311 - repeatable draws, no secret
     touches = evidence.touches
+    stored = _stored(touches)
     used = [
         number
         for number, one in enumerate(touches)
-        if one.sampled or one.like >= 0 or draw.random() < 1 - (1 - REACHED) ** min(one.ways, 4)
+        if one.sampled
+        or one.like >= 0
+        or (one.function, one.address) in stored
+        or draw.random() < 1 - (1 - REACHED) ** min(one.ways, 4)
     ]
     targets = tuple(
         (_another(one.loads, draw, evidence.exact), _another(one.stores or 0.0, draw, evidence.exact))
@@ -124,7 +127,7 @@ def drawn(evidence: SampledTouches, seed: int) -> Draw:
         draw.choice((0.0, 0.3, 1.0)),
         draw.uniform(0.1, 0.9),
         1.0 if evidence.exact else draw.lognormvariate(0.0, 0.2),
-        tuple(late + draw.gauss(0.0, 0.3) for late in _lateness(touches)),
+        _looking_first(touches, [late + draw.gauss(0.0, 0.3) for late in _lateness(touches)]),
         targets,
         _unseen(touches, draw),
         orders,
@@ -198,12 +201,20 @@ def _unseen(touches: Sequence[SampledTouch], draw: Random) -> tuple[float, ...]:
 
     Some branches of code are never taken, others always. Loads of a line without stores hit, however often they are.
     """
-    most = draw.choice((0.0, 0.1, 0.5))
-    loads = [one.sampled and one.kind is TouchKind.LOAD for one in touches]
+    most = draw.choice((0.1, 0.5, 1.0))
+    stored = _stored(touches)
+    often = [
+        (one.function, one.address) in stored if not one.sampled else one.kind is TouchKind.LOAD for one in touches
+    ]
     return tuple(
         draw.choice((1.0, draw.random())) if load else 0.0 if one.sampled else most * draw.random()
-        for one, load in zip(touches, loads, strict=True)
+        for one, load in zip(touches, often, strict=True)
     )
+
+
+def _stored(touches: Sequence[SampledTouch]) -> set[tuple[str, int]]:
+    """Where functions store by the profile: if their code has loads of it as well, these are mostly made."""
+    return {(one.function, one.address) for one in touches if one.sampled and one.kind is TouchKind.STORE}
 
 
 def _another(count: float, draw: Random, exact: bool) -> float:
@@ -308,6 +319,19 @@ def _lateness(touches: Sequence[SampledTouch]) -> list[float]:
         else:
             found.append(0.5 if one.sampled else 1.0)
     return found
+
+
+def _looking_first(touches: Sequence[SampledTouch], late: Sequence[float]) -> tuple[float, ...]:
+    """The places in a turn, with loads that no sample shows in front of the function's stores of the same member."""
+    stores = {
+        (one.function, one.address): place
+        for one, place in zip(touches, late, strict=True)
+        if one.sampled and one.kind is TouchKind.STORE
+    }
+    return tuple(
+        place if one.sampled else stores.get((one.function, one.address), place)
+        for one, place in zip(touches, late, strict=True)
+    )
 
 
 def ties(touches: Sequence[SampledTouch], lost: Mapping[tuple[int, int], int]) -> dict[int, dict[int, float]]:

@@ -3,10 +3,9 @@
 
 A fit says how often each touch is made, so that a simulated report of the run has the samples of the profile.
 
-The report is simulated as ``perf c2c record`` takes samples: loads where they are slow, and stores wherever they go. A
-touch that shows too seldom is made more often, and the other way round, until the counts agree (iterative proportional
-fitting; Deming and Stephan, Annals of Mathematical Statistics 11, 1940). Where the profile says which touches missed,
-those that miss too often in the run come later in their turn, and CPUs give way less often.
+The report is simulated as ``perf c2c record`` takes samples: slow loads, and all stores. A touch that shows too seldom
+is made more often, and the other way round, until the counts agree (iterative proportional fitting; Deming and Stephan,
+1940). Touches that miss more often than in the profile come later in their turn, and CPUs give way less often.
 """
 
 from __future__ import annotations
@@ -19,8 +18,9 @@ from operator import mul
 from random import Random
 
 from linesmith.analyzer.access.access_map import AccessMap
+from linesmith.analyzer.attribution.lock import may_sleep, takes_lock
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.model import Finding, Profile
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, Profile
 from linesmith.tuner.replay.by_code import evidence, is_release, turn_part, with_locks
 from linesmith.tuner.replay.draw import ELSEWHERE, Draw, DrawnTask, changed, drawn
 from linesmith.tuner.replay.replayer import MadeRun, Replay, RunStep, RunTask, SiteCounts, TurnPart
@@ -44,6 +44,10 @@ PLACE_STEP = 0.4
 # there shows no more for loading it more often.
 LEAST_RATE, SATURATED = 1e-6, 5.0
 LEAST_COUNT = 0.3
+# What shows less than this in a round is made so much more often in the next.
+LEAST_SHOWN = 0.1
+# A line with this part of the loads may be missing from a report, which may be of the hottest lines only.
+UNSEEN_LINE = 0.01
 MOST_OFTEN = 8.0
 LEAST_OFTEN = 1e-4
 LEAST_HANDOVER = 0.003
@@ -84,6 +88,7 @@ class Fitting:
         leading = [max((shares[other] for other in ones), default=0.0) for ones in self._leading]
         rates = tuple(max(one) for one in zip(shares, map(mul, draw.unseen, leading), strict=True))
         self._parts = _parts(evidence.touches)
+        self._calm = set() if evidence.exact else _calm(evidence.touches, self._parts)
         locks = sorted({ELSEWHERE, *(one.lock for one in evidence.touches if one.lock > 0)})
         self._locks = {lock: number for number, lock in enumerate(locks, 1)}
         self._state = _FitState(draw, rates, draw.late, draw.handover, dict.fromkeys(self._locks, draw.hold))
@@ -126,6 +131,7 @@ class Fitting:
         trial = max(TRIAL_ACCESSES, TRIAL_EACH * len(touches))
         counts = self._run(state, trial).counts(len(touches))
         shown, scale = _shown(counts, self._evidence, draw)
+        hidden = _hidden(touches, shown)
         rates = list(state.rates)
         for at, one in enumerate(touches):
             if one.sampled:
@@ -136,8 +142,10 @@ class Fitting:
             elif not one.sampled:
                 most = draw.unseen[at] * one.scale * max((rates[other] for other in self._leading[at]), default=0.0)
                 # Nothing was seen of it: it may be made as often as leaves it unseen.
-                expected = 0.0 if one.quiet else sum(shown[at])
-                rates[at] = most if expected <= 1 else min(rates[at] / expected**STEP, most)
+                expected = sum(shown[at])
+                if one.quiet:
+                    expected = hidden[one.address // CACHE_LINE_BYTES] if one.kind is not TouchKind.LOAD else 0.0
+                rates[at] = min(rates[at] / max(expected, LEAST_SHOWN) ** STEP, most)
         exact = self._evidence.exact
         return _FitState(
             draw,
@@ -184,25 +192,25 @@ class Fitting:
             if not comes:
                 # All that was seen of a lock is its release or who waits for it: these are accesses like any.
                 comes = max(state.rates[one] for one in before)
-                steps = [replace(step, part=TurnPart.DO) for _, step in self._words(before, comes, state)]
-                yield RunTask(words[lock].cpus, comes / len(words[lock].cpus), 0, tuple(steps))
+                plain = [replace(step, part=TurnPart.DO) for _, step in self._words(before, comes, state)]
+                yield RunTask(words[lock].cpus, comes / len(words[lock].cpus), 0, tuple(plain))
                 continue
             scale = min(1.0, comes / sum(each)) if each and before else 1.0
             taking = tuple(self._words(before, comes, state))
-            hold = state.holds[lock] if before else 0.0
+            hold, calm = state.holds[lock] if before else 0.0, lock in self._calm
+            # Who spins queues up (kernel/locking/qspinlock.c); a lock whose holder may sleep can be stolen.
+            fair = bool(before) and not any(may_sleep(touches[one].function) for one in before)
             for task, rate in zip(bodies[lock], each, strict=True):
                 share = rate * scale
-                steps = [
-                    self._step(one, state.rates[one] / share)
-                    for one in sorted(task.touches, key=state.late.__getitem__)
-                ]
-                yield RunTask(
-                    task.cpus, share / len(task.cpus), self._locks.get(lock, 0), _in_order(steps, taking), hold
+                ordered = sorted(task.touches, key=lambda one: (state.late[one], touches[one].sampled))
+                steps = _in_order(
+                    [self._step(one, state.rates[one] / share, bool(before)) for one in ordered], taking, calm
                 )
+                yield RunTask(task.cpus, share / len(task.cpus), self._locks.get(lock, 0), steps, hold, fair)
             bare = comes - scale * sum(each)
             if before and bare > LEAST_BARE * comes:
                 cpus = words[lock].cpus
-                yield RunTask(cpus, bare / len(cpus), self._locks[lock], _in_order((), taking), hold)
+                yield RunTask(cpus, bare / len(cpus), self._locks[lock], _in_order((), taking, calm), hold, fair)
 
     def _words(self, numbers: Sequence[int], comes: float, state: _FitState) -> Iterator[tuple[bool, RunStep]]:
         """The steps on words of a lock, and whether each releases it."""
@@ -213,15 +221,28 @@ class Fitting:
             often = state.rates[one] / (most[self._parts[one]] if self._parts[one] in WAITING else comes)
             yield is_release(self._evidence.touches[one]), self._step(one, min(often, 1.0))
 
-    def _step(self, number: int, often: float) -> RunStep:
-        one, part = self._evidence.touches[number], self._parts.get(number, TurnPart.DO)
+    def _step(self, number: int, often: float, locks: bool = False) -> RunStep:
+        one = self._evidence.touches[number]
+        part = self._parts.get(
+            number, TurnPart.TRY if locks and one.early and not self._evidence.exact else TurnPart.DO
+        )
         often = min(max(often, LEAST_OFTEN), MOST_OFTEN)
         return RunStep(one.address, one.width, int(one.kind), number, often, part)
 
 
-def _in_order(body: Sequence[RunStep], taking: Sequence[tuple[bool, RunStep]]) -> tuple[RunStep, ...]:
-    """The steps of a turn, between those that take its lock and those that release it."""
-    return (*(step for release, step in taking if not release), *body, *(step for release, step in taking if release))
+def _in_order(body: Sequence[RunStep], taking: Sequence[tuple[bool, RunStep]], calm: bool) -> tuple[RunStep, ...]:
+    """The steps of a turn, between those that take its lock and those that release it.
+
+    Who comes to a ``calm`` lock comes when it is free.
+    """
+    early = [step for step in body if step.part is TurnPart.TRY]
+    held = [step for step in body if step.part is not TurnPart.TRY]
+    steps = (*early, *(step for release, step in taking if not release), *held)
+    steps = (*steps, *(step for release, step in taking if release))
+    when = (TurnPart.FREE, TurnPart.TURN) if calm else (TurnPart.TRY,)
+    return tuple(
+        replace(step, part=part) for step in steps for part in (when if step.part is TurnPart.TRY else (step.part,))
+    )
 
 
 def _parts(touches: Sequence[SampledTouch]) -> dict[int, TurnPart]:
@@ -237,6 +258,13 @@ def _parts(touches: Sequence[SampledTouch]) -> dict[int, TurnPart]:
         for number, one in enumerate(touches)
         if one.word
     }
+
+
+def _calm(touches: Sequence[SampledTouch], parts: Mapping[int, TurnPart]) -> set[int]:
+    """The locks that are free when somebody comes: functions take them, and of those that wait none was sampled."""
+    words = {number: touches[number] for number in parts}
+    waited = {one.lock for number, one in words.items() if parts[number] in WAITING or not takes_lock(one.function)}
+    return {one.lock for one in words.values()} - waited
 
 
 def _leading(evidence: SampledTouches) -> list[list[int]]:
@@ -261,6 +289,16 @@ def _shown(counted: Sequence[SiteCounts], evidence: SampledTouches, draw: Draw) 
     samples, together = sum(map(sum, draw.targets)), sum(map(sum, found))
     scale = samples / together if together else 1.0
     return [(loads * scale, stores * scale) for loads, stores in found], scale
+
+
+def _hidden(touches: Sequence[SampledTouch], shown: Sequence[_Shown]) -> dict[int, float]:
+    """Samples of loads on each line that the profile does not have, for those that could be there unseen."""
+    found: dict[int, float] = defaultdict(float)
+    for one, (loads, _) in zip(touches, shown, strict=True):
+        if one.quiet:
+            found[one.address // CACHE_LINE_BYTES] += loads
+    least = max(1.0, UNSEEN_LINE * sum(one.loads for one in touches))
+    return {line: loads / least for line, loads in found.items()}
 
 
 def _next_rate(touch: SampledTouch, target: tuple[float, float], shown: _Shown) -> float:

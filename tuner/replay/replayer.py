@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Replays a recorded trace as if its objects had another layout; docs/replay.md tells what that assumes.
 
-How far a change may be chance follows from a block bootstrap over windows of the trace. One trace is one interleaving.
-Its windows are taken as blocks that might have come in other numbers: they are drawn with replacement, and the change
-is computed anew each time. Of several runs that might all have been the real one, runs are drawn first. Source:
-Kuensch, "The jackknife and the bootstrap for general stationary observations", Annals of Statistics 17 (1989).
-
-The trace of a recording lies where its profile does, and the profile knows its digest.
+How far a change may be chance follows from a block bootstrap over windows of the trace, which is one interleaving; of
+several runs that might all have been the real one, runs are drawn first. Source: Kuensch, "The jackknife and the
+bootstrap for general stationary observations", Annals of Statistics 17 (1989).
 """
 
 from __future__ import annotations
@@ -154,7 +151,8 @@ class RunTask:
     """What each of ``cpus`` does a turn at a time, ``share`` weighing it against all other tasks.
 
     Turns of tasks with the same ``lock`` exclude each other, first come, first served. 0 is no lock. Under a lock
-    another CPU goes on before each access with the probability ``hold``, again and again: the larger, the longer.
+    another CPU goes on before each access with the probability ``hold``, again and again: the larger, the longer. At a
+    ``fair`` lock nobody overtakes who waits.
     """
 
     cpus: tuple[int, ...]
@@ -162,6 +160,7 @@ class RunTask:
     lock: int
     steps: tuple[RunStep, ...]
     hold: float = 0.0
+    fair: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +191,7 @@ class MadeRun:
     def __init__(
         self, nodes: Sequence[int], tasks: Sequence[RunTask], handover: float, ending: float, accesses: int, seed: int
     ) -> None:
-        rows = [(one.cpus, one.share, one.lock, one.hold, [step.row for step in one.steps]) for one in tasks]
+        rows = [(one.cpus, one.share, one.lock, one.hold, one.fair, [step.row for step in one.steps]) for one in tasks]
         self._native = _replay.Course(nodes, rows, handover, ending, accesses, seed)
 
     def counts(self, sites: int) -> list[SiteCounts]:

@@ -5,8 +5,8 @@ A record that keeps its size and alignment leaves all that hold it as they are. 
 another alignment has its holders laid out anew, outwards to the object itself. Objects are grouped by how they are laid
 out and allocated.
 
-A profile of samples does not say which objects there are: they lie in memory made up for them, at the phases that the
-lines show. One slab of the cache that holds them stands for all, or the variable itself. Objects in one phase are one.
+A profile of samples does not say which objects there are: one slab of the cache that holds them stands for all, or the
+variable itself, at the phases that the lines show. Objects in one phase are one.
 """
 
 from __future__ import annotations

@@ -173,10 +173,11 @@ class Interleaving {
       Release(worker);
       return false;  // who waits may be next
     }
-    if (worker.wanted != nullptr) return Wait(worker);
+    if (worker.wanted != nullptr) return Wait(number);
     const Task& task = *worker.tasks[Choose(worker.shares, worker.speed, draws_)];
     Expand(task, When::kTry, worker);
-    if (task.lock == 0 || !locks_[task.lock].taken) {
+    const Lock& lock = locks_[task.lock];
+    if (task.lock == 0 || (!lock.taken && (!task.fair || lock.waiting.empty()))) {
       Take(task, When::kFree, worker);
     } else {
       Expand(task, When::kQueue, worker);
@@ -188,9 +189,11 @@ class Interleaving {
   }
 
   // Of those who wait only the first goes on: when the lock is free, or to look at it.
-  bool Wait(Worker& worker) {
+  bool Wait(std::size_t number) {
+    Worker& worker = workers_[number];
     const Task& task = *worker.wanted;
     Lock& lock = locks_[task.lock];
+    if (lock.waiting.front() != number) return false;
     if (lock.taken) {
       Expand(task, When::kSpin, worker);
       if (!worker.turn.empty()) Access(worker.cpu, *worker.turn[0]);
@@ -201,15 +204,16 @@ class Interleaving {
     lock.waiting.pop_front();
     Expand(task, When::kSpin, worker);  // and sees that it is free
     Take(task, When::kTurn, worker);
-    if (!lock.waiting.empty()) Weigh(lock.waiting.front());
     return !worker.turn.empty();
   }
 
   void Take(const Task& task, When how, Worker& worker) {
     if (task.lock != 0) {
-      locks_[task.lock].taken = true;
+      Lock& lock = locks_[task.lock];
+      lock.taken = true;
       worker.held = task.lock;
       worker.hold = task.hold;
+      if (!lock.waiting.empty()) Weigh(lock.waiting.front());
     }
     Expand(task, how, worker);
     Expand(task, When::kDo, worker);

@@ -30,12 +30,13 @@ struct Step {
 // What the CPUs with a bit in `cpus` do, a turn at a time, `share` weighing it against all other tasks. Turns
 // of tasks with the same `lock` exclude each other, first come, first served. 0: no lock. Under a lock
 // another CPU goes on before each access with the probability `hold`, again and again: the larger, the longer
-// it is held.
+// it is held. At a `fair` lock nobody overtakes who waits.
 struct Task {
   std::uint64_t cpus = 0;
   double share = 1;
   std::uint32_t lock = 0;
   double hold = 0;
+  bool fair = false;
   std::vector<Step> steps;
 };
 

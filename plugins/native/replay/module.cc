@@ -36,7 +36,7 @@ using ShardingTuple =
 using StepTuple =
     std::tuple<std::uint64_t, std::uint32_t, std::uint32_t, std::uint32_t, double, std::uint32_t>;
 using TaskTuple =
-    std::tuple<std::vector<std::uint32_t>, double, std::uint32_t, double, std::vector<StepTuple>>;
+    std::tuple<std::vector<std::uint32_t>, double, std::uint32_t, double, bool, std::vector<StepTuple>>;
 using CountTuple = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
 
 std::vector<ObjectMap> MapsOf(const std::vector<std::vector<RowTuple>>& scenes) {
@@ -168,8 +168,8 @@ std::vector<Step> StepsOf(const std::vector<StepTuple>& tuples) {
 }
 
 Task TaskOf(const TaskTuple& tuple) {
-  const auto& [cpus, share, lock, hold, steps] = tuple;
-  Task task{0, share, lock, hold, StepsOf(steps)};
+  const auto& [cpus, share, lock, hold, fair, steps] = tuple;
+  Task task{0, share, lock, hold, fair, StepsOf(steps)};
   for (const std::uint32_t cpu : cpus) {
     if (cpu >= COHERENCE_MAX_CPUS) throw nb::value_error("1 to 64 CPUs are possible");
     task.cpus |= std::uint64_t{1} << cpu;
