@@ -345,5 +345,7 @@ def kept_answers(reading: Reading, profile: Profile, *options: object) -> KeptAn
 @cache
 def _code() -> tuple[tuple[str, int, int], ...]:
     """What tells one state of our own code from another: a new release, or an edited file, may answer otherwise."""
-    found = ((path, path.stat()) for path in sorted(Path(__file__).parents[1].glob("*/*.py")))
+    product = Path(__file__).parents[2]
+    files = (path for part in ("analyzer", "tuner") for path in sorted(product.glob(f"{part}/*/*.py")))
+    found = ((path, path.stat()) for path in files)
     return tuple((path.name, facts.st_size, facts.st_mtime_ns) for path, facts in found)

@@ -125,6 +125,29 @@ def worthwhile(found: Explanation) -> Explanation:
 
 def offered(found: Explanation, premises: Premises, trace: Path | None) -> tuple[Suggestion, ...]:
     """What ``suggest`` shows and ``patch`` takes, numbered alike; raises what the replay raises."""
+    from linesmith.analyzer.model import Candidate, Finding
+    from linesmith.tuner.propose.candidates import Suggestion
+
+    kept = tuple[tuple[Finding, tuple[Candidate, ...], str, str, str], ...]
+    question = _question("candidates", found, premises, trace)
+    if found.answers is not None and (before := found.answers.load(question, kept)) is not None:
+        return tuple(Suggestion(*one) for one in before)
+    made = _offered(found, premises, trace)
+    if found.answers is not None:
+        rows = [(one.finding, one.candidates, one.refusal, one.declined, one.withheld) for one in made]
+        found.answers.keep(question, rows)
+    return made
+
+
+def _question(what: str, found: Explanation, premises: Premises, trace: Path | None) -> tuple[object, ...]:
+    """All that an answer depends on, besides profile and build."""
+    lines = [one.rank for one in (*found.findings, *found.others)]
+    stamp = trace and (str(trace), trace.stat().st_size, trace.stat().st_mtime_ns)
+    return what, found.narrowed_to, len(found.findings), lines, replace(premises, accesses=None), stamp
+
+
+def _offered(found: Explanation, premises: Premises, trace: Path | None) -> tuple[Suggestion, ...]:
+    """What ``offered`` answers, found anew."""
     from linesmith.analyzer.sharing.analysis import quiet_lines
     from linesmith.analyzer.sharing.records import shares_by_line
     from linesmith.tuner.propose.candidates import MOST_JUDGED, answers
@@ -199,14 +222,17 @@ def suggested(
 
 def _advice(found: Explanation, premises: Premises, trace: Path | None) -> dict[int, tuple[StructuralAdvice, ...]]:
     """Structural advice by the rank of the line, each piece once, at the hottest line it holds for."""
-    from linesmith.tuner.structure.advise import advise
+    from linesmith.tuner.structure.advise import AdvisedFinding, advise, with_gains
 
+    question = _question("advice", found, premises, trace)
+    if found.answers is not None and (kept := found.answers.load(question, tuple[AdvisedFinding, ...])) is not None:
+        return {one.finding.rank: one.advice for one in kept}
     layouts = found.reading.layouts
     advised = advise(found.findings, layouts, premises, found.accesses)
     if trace is not None:
-        from linesmith.tuner.structure.advise import with_gains
-
         advised = with_gains(advised, found.profile, layouts, trace, found.accesses, _total(found))
+    if found.answers is not None:
+        found.answers.keep(question, advised)
     return {one.finding.rank: one.advice for one in advised}
 
 

@@ -205,6 +205,15 @@ def test_an_answer_is_the_same_kept_damaged_or_new(command: tuple[str, ...], tmp
         assert all(one.read_bytes() != damage for one in kept)
 
 
+@pytest.mark.parametrize("option", [("--growth", "0"), ("--cpus", "2"), ("--type", "mapping")])
+def test_another_option_is_another_question(option: tuple[str, ...], tmp_path: Path, built: Built) -> None:
+    def said(cache: str, *options: str) -> str:
+        return linesmith("suggest", built("program.c"), KEPT_REPORT, *options, cache=tmp_path / cache).stdout
+
+    said("used")
+    assert said("used", *option) == said("new", *option)
+
+
 def test_another_profile_or_build_is_another_question(tmp_path: Path, built: Built) -> None:
     def said(elf: Path, report: Path) -> str:
         return linesmith("hot", elf, report, "--format", "json", cache=tmp_path / "cache").stdout

@@ -401,7 +401,7 @@ def proofs(heat: RecordHeat, starts: Sequence[int], granule: int, growth: int = 
         for size, place, alone in places:
             met = [share_together(contact, starts, one, size) > 0 for one in alone]
             share = sum(share for (_, share), together in zip(place.phases, met, strict=True) if together)
-            found.append(PhaseProof(*names, place.place, size, len(met), sum(met), min(share, 1.0)))
+            found.append(PhaseProof(*names, place.place, size, len(met), sum(met), min(float(share), 1.0)))
     return tuple(found)
 
 
