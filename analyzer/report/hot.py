@@ -77,7 +77,7 @@ def render_table(
     if helped and suggest:
         gained = by_layout(helped).replace("≤", "at most")
         of = f", {gained} of all {unit(shown)}" if gained != UNKNOWN else ""
-        gain = f"largest gain by moving members: {helped.name}{of}"
+        gain = f"largest gain by moving members: {helped.name}{of}; {_SUGGEST}"
         command = shell_rows("next:", (*suggest, "--type", helped.type), columns)
         blocks.append("\n".join([prose(gain, then="  ", columns=columns), *command]))
     if first := helped or next((one for one in records if one.name and one.kinds and not one.apart), None):
@@ -260,6 +260,9 @@ class PairGroup:
     of_other: bool
 
 
+_SUGGEST = "suggest says what a change saves, how surely, and costs"
+# Links of lists and trees, which no CPU can have of its own.
+_LINKS = ("next", "prev", "pprev", "first", "rb_left", "rb_right", "rb_node", "rb_leftmost", "__rb_parent_color")
 # What is wrong, what can help, and the group of members that this is about, as far as it is known.
 _Part = tuple[TriageKind, str, PairGroup | None]
 
@@ -278,7 +281,9 @@ def _parts(one: RecordContention) -> Iterator[_Part]:
         if kind is TriageKind.FALSE_SHARING:
             yield kind, _separate(one, apart) if apart else "", apart
         elif kind is TriageKind.TRUE_SHARING and own:
-            yield kind, f"write {_leaf(one, own.writer)} less often or per {'thread' if one.program else 'CPU'}", own
+            leaf = _leaf(one, own.writer)
+            own_copy = "" if leaf.rpartition(".")[2] in _LINKS else f" or per {'thread' if one.program else 'CPU'}"
+            yield kind, f"write {leaf} less often{own_copy}", own
         else:
             remedy = _REMEDIES.get(kind, "").format((own and own.writer) or "the lock")
             yield kind, remedy, own if kind is TriageKind.LOCK_CONTENTION else other

@@ -125,7 +125,8 @@ of all  can save  it lives
   0.9%            and 1 more record
  55.1%            on lines that the profile leaves out
 
-largest gain by moving members: listener, at most 5.0% of all misses after stores by other CPUs
+largest gain by moving members: listener, at most 5.0% of all misses after stores by other CPUs;
+  suggest says what a change saves, how surely, and costs
 next: linesmith suggest program profile --type listener
 
 listener: m1, m2, m3, m4, m5, m6 and 2 more miss after stores to m0: 560 misses after stores by
@@ -332,7 +333,7 @@ KNOWN = LineObject("pool", 1, -48, 0.97, Outcome.RESOLVED, 0.936, RIVAL)
             replace(KNOWN, outcome=Outcome.CANNOT_TELL),
             [
                 "  object    not known; most like pool, begins 48 bytes before the line (phase 16 of 64)",
-                "  evidence  cannot tell: it explains 97% of the samples, and is ahead of ucounts (phase 40) by 93.6%",
+                "  evidence  cannot tell: it explains 97% of the samples; 93.6% likely against ucounts (phase 40)",
             ],
         ),
     ],
@@ -437,4 +438,6 @@ def test_misses_of_which_samples_do_not_say_the_writer_are_counted_once() -> Non
     met = tuple(RecordPair("m1", writer, "", Bounds(0, 5423), stores={f"set_{writer}": 3}) for writer in ("m0", "m1"))
     text = told((replace(record("mapping", 1.0, 1.0, TriageKind.FALSE_SHARING, ("m1", "m0", 1)), pairs=met),))
     assert "m1 misses after stores to m0 by set_m0, or to itself by set_m1: 5,423" in text
-    assert "largest gain by moving members: mapping next:" in text
+    assert (
+        "largest gain by moving members: mapping; suggest says what a change saves, how surely, and costs next:" in text
+    )

@@ -95,7 +95,9 @@ def meeting_here(finding: Finding, layouts: Layouts) -> Finding:
         )
         perhaps = f"what was accessed at {places} does not fit the members that {target.type} has there"
         why = otherwise if target.ways or unsure else perhaps
-        raise NothingToSuggest(f"Line {finding.rank}: {why}, so there is no pair to separate; {_OTHERWISE}.")
+        raise NothingToSuggest(
+            f"Line {finding.rank}: {why}, so whether its members share falsely is not known; {_OTHERWISE}."
+        )
     # A record that is sure and laid out as here: what is uncertain of its members is stated with the candidate.
     if not target.ways and not unsure:
         return finding
