@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which object lies on a line: the (type, start) that best explains offsets and functions.
 
-Every hypothesis is a record type laid at one start over the line. Its likelihood is a product over the
-accesses: a function that reaches record R touches a few of R's leaves, about the square root of their number,
-so an access that meets R's leaf inside the hypothesis counts ``quality / sqrt(leaves(R))``; one that meets a
-leaf without such a reason, a hole, or nothing counts a small constant. The prior spreads evenly over a type's
-possible starts, so a large type, which can be laid in many ways, must earn its place. docs/attribution.md
-gives the reasons.
+Every hypothesis is a record type laid at one start over the line. Its likelihood is a product over the accesses: one
+that meets a leaf of a record that its function reaches counts ``quality / sqrt(leaves)``, any other a small constant.
+The prior spreads evenly over a type's possible starts. docs/attribution.md gives the reasons.
 """
 
 from __future__ import annotations

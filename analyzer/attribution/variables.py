@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which objects lie at an address: variables by DWARF, else by symbols, those of a snapshot; and whose these are.
 
-Of a thread's or CPU's variable the file tells where it lies in the block of its thread or CPU; where that block is,
-instructions tell that touched such a variable.
+Where the block of a thread or CPU is, instructions tell that touched a variable of it.
 
 Emulated CPUs execute far fewer instructions between two ticks than real ones do, so that keeping time, RCU's grace
-periods and spreading work make up far more of a recorded kernel than of a real one. Which lines are theirs, their
-objects tell, by address and type; a function never does: what the scheduler writes in a ``mm_struct`` counts like
-anything else.
+periods and spreading work make up far more of a recorded kernel. Which lines are theirs their objects tell, by address
+and type, never a function.
 """
 
 from __future__ import annotations

@@ -3,11 +3,9 @@
 
 No option is among them that names what a command reads or writes, that decides what is done, or that keeps a result:
 those are given where the command is given. A value is taken from the command line, then from a variable, the user's
-``config.toml``, the table ``defaults`` of the ``linesmith.toml`` of a tree, and last from the default. A tree may be
-anybody's, so its file may set little and is read with suspicion.
+``config.toml``, the table ``defaults`` of the ``linesmith.toml`` of a tree (which may set little), and the default.
 
-click reads the variables. Files it would look up in ``default_map``; ``SettingsContext`` answers in its place, for
-which file of a tree counts depends on ``--tree``, and files are read when the first option asks.
+click reads the variables; ``SettingsContext`` the files, for which one of a tree counts depends on ``--tree``.
 """
 
 from __future__ import annotations

@@ -4,10 +4,9 @@
 A phase is where an object starts in its line: two members of it meet where a byte of each is on one line.
 
 Gaps tell of alignment and packing that the source asked for, where no producer does. clang and every DWARF 4 producer
-leave DW_AT_alignment out; BTF has no such field at all. gcc states it of every record and member whose alignment comes
-from an attribute anywhere inside, so that a record which embeds an aligned one looks as if it asked for it. No producer
-tells of unnamed bit-fields; one of width 0, which closes a storage unit (C11 6.7.2.1p12), shows by the next bit-field
-beginning at the next unit.
+leave DW_AT_alignment out; BTF has no such field. gcc states it also of a record which embeds an aligned one. No
+producer tells of unnamed bit-fields; one of width 0, which closes a storage unit (C11 6.7.2.1p12), shows by the next
+bit-field beginning at the next unit.
 """
 
 from __future__ import annotations

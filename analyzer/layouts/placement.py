@@ -6,11 +6,9 @@ its alignment; a bit-field at the next free bit unless it would then span more a
 has, else at the next multiple of that type's alignment. Source: System V ABI, x86-64 supplement 3.1.2; gcc internals,
 ``PCC_BITFIELD_TYPE_MATTERS``. Records that follow other rules (packed, overlapping) are refused, never guessed.
 
-What is placed are atoms, runs of members that move as one: bit-fields that share storage units, and what lies between
-``__cacheline_group_begin__X`` and ``__cacheline_group_end__X``, which was grouped on purpose and is asserted at compile
-time (include/linux/cache.h). What the source treats as one range, or keeps in one block, facts say. Every other
-member, an anonymous struct or union included, is an atom of its own. Records that others know by their offsets are not
-rearranged at all: see ``unmovable``.
+What is placed are atoms, runs of members that move as one: bit-fields that share storage units, cacheline groups
+(include/linux/cache.h), and what the source treats as one range. Every other member, an anonymous struct or union
+included, is an atom of its own. Records that others know by their offsets are not rearranged: see ``unmovable``.
 """
 
 from __future__ import annotations

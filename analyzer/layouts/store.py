@@ -2,12 +2,10 @@
 """The index: every layout of one ELF file, kept in the user's cache directory by build-id.
 
 One file per index: a prefix (magic, checksum and length of the head), the head (msgpack), then the body, one JSON
-document per record. A warm lookup of one type decodes the head and that type's records only. Whatever does not
-check out (magic, shape, checksums, stamp) makes the index as good as absent, so that the caller builds it again.
+document per record. Whatever does not check out (magic, shape, checksums, stamp) makes the index as good as absent.
 
-A saved index is a file of its own: the layouts of a build without the build, to compare others with. It begins with
-another magic number and one line of JSON that says what the build is. It may come from anywhere, so every record is
-decoded before any is used.
+A saved index, to compare builds with, has another magic number and one line of JSON that says what the build is. It
+may come from anywhere, so every record is decoded before any is used.
 """
 
 from __future__ import annotations

@@ -7,8 +7,7 @@ marked with ``__cacheline_group_begin()`` and ``__cacheline_group_end()``, membe
 since Linux 6.8), or wanted by an intent.
 
 ``watched`` are members whose place matters: those that an intent names, those of cacheline groups, and locks. Those
-that are ``guarded`` are on lines that are no place for others; ``locks_with_data`` finds what a lock probably protects
-by the names, ``reference_counts`` the members that whoever looks at an object writes, as a lock that nobody waits for.
+that are ``guarded`` are on lines that are no place for others.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ Each row names the function that creates the cache; read in Linux 6.1 and 6.12, 
 have in /sys/kernel/slab (docs/slab.md). Of Linux 7.3, the arguments in its code were read; what came between 6.18
 and 7.2 is given to 7.0. Flags that do not move objects (SLAB_ACCOUNT, SLAB_PANIC ...) are left out.
 
-Below that stand the machine and the release, on which SLUB's rules depend; the banner in the image tells the release
-(init/version.c, linux_banner). What sysfs says is read from there, or from text with a line for each file:
+The banner in the image tells the release (init/version.c, linux_banner). What sysfs says is read from there, or from
+text with a line for each file:
 ``dentry/slab_size:192``, as ``grep -s . /sys/kernel/slab/*/*`` writes it (Documentation/ABI/testing/sysfs-kernel-slab).
 """
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Confines a program to the files it needs, without network, and to a share of the memory.
 
-Whatever compiles or runs text of a tree runs confined, for that text decides what the program does. A compiler reads
-any file that a source names (``#include "/proc/self/environ"``, ``asm(".incbin …")``) and what it read comes out in its
-complaints or as the size of an array; make runs what a makefile says.
+Whatever compiles or runs text of a tree runs confined: a compiler reads any file that a source names (``#include
+"/proc/self/environ"``), and what it read comes out in its complaints; make runs what a makefile says.
 
 Landlock, in the kernel since 5.13, limits the files, and since 6.7 TCP; see landlock(7). A seccomp filter refuses every
 socket; see seccomp(2). A child that cannot be confined as this system can is not run.

@@ -2,9 +2,8 @@
 """The compiler options that are taken from a recorded command line; every other option is left out.
 
 Command lines come from files of a tree (``compile_commands.json``, Kbuild's ``.NAME.cmd``), and a tree under review is
-not trusted. gcc and clang have options that load code (``-fplugin=``, ``-fcompare-debug=-fplugin=…``, ``-mllvm``,
-``-B``, ``-specs=``, ``-wrapper``), that write files (``-fopt-info-all=``, ``-ftime-trace=``, ``-fdeps-file=``) and that
-read further options (``@FILE``), and each release has more. So options are not refused by name: an option is used only
+not trusted. gcc and clang have options that load code (``-fplugin=``, ``-specs=``), that write files
+(``-fopt-info-all=``) and that read further options (``@FILE``), and each release has more. So an option is used only
 where a rule below allows it, and each rule says why a layout needs it. Values have no comma, quote or white space
 unless the rule says so; the words are handed to the compiler as they are, never to a shell. A recorded command is run
 only when its program is a C compiler of this machine from outside the tree.

@@ -6,9 +6,8 @@ directory is made for each configuration, compiler and tree, and made anew when 
 the tree have changed; the tree itself is only read.
 
 Kbuild builds elsewhere (``O=``) only from a clean tree; a tree with a ``.config`` is none. So it builds from a clean
-image of the tree made of symbolic links. Directories in which make puts things are made anew, everything else is one
-link. How Kbuild would compile each unit ``make -n`` says in seconds; ``-o prepare`` keeps it from asking for tools and
-libraries that only a whole build needs. What it says is kept next to the build.
+image of the tree made of symbolic links. How Kbuild would compile each unit ``make -n`` says in seconds; ``-o prepare``
+keeps it from asking for tools and libraries that only a whole build needs.
 """
 
 from __future__ import annotations

@@ -4,9 +4,8 @@
 Changed files are laid out once for all that is compiled of them. What a checkout has that is not committed is no part
 of any revision, and only mentioned.
 
-A revision is an image of files in the cache: made once, later brought from one revision to the next. Nothing of the
-user's is touched, and git checks nothing out: neither filters nor hooks can run. One image is kept for each working
-tree; whoever uses it holds its lock.
+A revision is an image of files in the cache, one for each working tree; whoever uses it holds its lock. Nothing of the
+user's is touched, and git checks nothing out: neither filters nor hooks can run.
 """
 
 from __future__ import annotations

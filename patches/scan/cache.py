@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the cache keeps of a scan, so that only what changed is read again.
 
-Answers: a unit is parsed again only when a file that it reads, or its command, changed. There is one file for each
-record of a build. Units share most of what they say, since they share headers: a file holds each
-text once, in a table that grows from line to line, and units refer to it by number. A line is added as soon as its
-unit is parsed, so that an interrupted scan goes on where it ended.
+Answers: a unit is parsed again only when a file that it reads, or its command, changed. A file for each record of a
+build holds each text once, in a table that grows from line to line. A line is added as soon as its unit is parsed, so
+that an interrupted scan goes on where it ended.
 
-What the files of a tree show, with a stamp of each file that was seen. Later only files are read whose stamp differs:
-the inode, the size, or the time that the file system gives, which nobody can set back (st_ctime, inode(7)). That time
-alone would not do: it stays as it is when a folder above the file is renamed, or another tree comes to its place.
+What the files of a tree show, with a stamp of each: inode, size and the time that the file system gives, which nobody
+can set back (st_ctime, inode(7)). That time alone stays as it is when a folder above the file is renamed.
 
-Which units count for a record: it stays true as long as no file and no command changes, nor what chooses them, all of
-which is in this package: its own text is part of the name. What units include, where no compiler recorded it, is found
-in the text, of both arms of each ``#if``, so rather too much than too little; ``#include`` of a macro is left out.
+Which units count for a record, as long as no file, no command and nothing in this package changes. What units include,
+where no compiler recorded it, is found in the text, of both arms of each ``#if``.
 """
 
 from __future__ import annotations

@@ -4,10 +4,9 @@
 Headers are read for their types, as deep as they include each other, and are changed only when they are named. Lines
 that ``spatch`` broke are laid out as a person breaks them. Source: docs/manual of Coccinelle 1.1.1.
 
-``MemberRules`` are how a semantic patch (SmPL) speaks of a member: of one record, or of whatever has a member of that
-name. In patterns ``$`` stands for the access and ``#`` for the address of the record in front of it. Each is written
-for a pointer ``P`` to the record and for the record ``O`` itself. An isomorphism of Coccinelle lets ``O.m`` match
-``P->m`` as well, so that pointers come first.
+In patterns ``$`` stands for the access to a member and ``#`` for the address of the record in front of it. Each is
+written for a pointer ``P`` to the record and for the record ``O`` itself. An isomorphism of Coccinelle lets ``O.m``
+match ``P->m`` as well, so that pointers come first.
 """
 
 from __future__ import annotations

@@ -2,11 +2,10 @@
 """Steps on a machine: their words, the script that runs them, and its report, read as it comes and kept in files.
 
 The script is for any POSIX shell, in a guest or on another host. It needs busybox, or coreutils, grep, sed and
-util-linux. Its messages, over descriptor 3, are lines that begin with a word that only the two sides know, so that
-nothing else that comes this way is taken for one. In this order: ``fact NAME=VALUE`` several times, ``ready``; for each
-step ``began N`` and ``done N STATUS BEGAN ENDED STARVED OUTPUT ERRORS``; ``end``. Times are in seconds, ``STARVED``
-counts processes that the kernel killed for want of memory, ``OUTPUT`` and ``ERRORS`` are numbers of bytes: so many
-follow the line, first of standard output, then of standard error, whatever they hold.
+util-linux. Its messages, over descriptor 3, are lines that begin with a word that only the two sides know. In this
+order: ``fact NAME=VALUE`` several times, ``ready``; for each step ``began N`` and ``done N STATUS BEGAN ENDED STARVED
+OUTPUT ERRORS``; ``end``. Times are in seconds, ``STARVED`` counts processes that the kernel killed for want of memory,
+``OUTPUT`` and ``ERRORS`` are the bytes of standard output and standard error that follow the line.
 """
 
 from __future__ import annotations

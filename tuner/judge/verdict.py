@@ -2,11 +2,9 @@
 """From samples to a verdict: one metric of one benchmark with one number of threads, two variants.
 
 Bounds for the ratio of means, from few blocks, are a bootstrap of whole blocks with Student's allowance for their
-number. Blocks are drawn with replacement, both sides of a block together. With four blocks the quantiles of such
-drawings are far too narrow (a nominal 95 % holds in 80 %), so only their standard error is taken, corrected for the
-number of blocks, and Student's quantile gives the width. It is done on the logarithm, so no bound is below zero.
-docs/judge.md has the coverage of this and of the usual ways. Source: Efron and Tibshirani, "An Introduction to the
-Bootstrap" (1993), chapters 6 and 12.
+number, on the logarithm, so that no bound is below zero. With four blocks the quantiles of the drawings are far too
+narrow (a nominal 95 % holds in 80 %), so only their standard error is taken. docs/judge.md has the coverage. Source:
+Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapters 6 and 12.
 """
 
 from __future__ import annotations

@@ -4,10 +4,8 @@
 Of all options that help, the best of each strategy for the same hot members is kept. Which one is recommended the
 judge decides (``tuner.replay.recommend``).
 
-The options are every small change, placed and priced exactly. Single steps move, swap or align one atom. Changes of
-several steps move two hot atoms; or a group of hot atoms that do not disturb each other, such as a lock and what it
-protects, since each of them moved alone leaves the rest where it disturbs; or give a written member a line of its own.
-The packing solver adds orders of any number of moves.
+Single steps move, swap or align one atom. Changes of several steps move two hot atoms, or a group of hot atoms that do
+not disturb each other, or give a written member a line of its own. The packing solver adds orders of many moves.
 """
 
 from __future__ import annotations

@@ -2,12 +2,10 @@
 """A record packed anew: its cheapest orders by number of moves, of a small record also the cheapest of all.
 
 Orders are built from front to back, all at once: those that the rest cannot tell apart are one, the cheaper one. What
-an order still can cost depends on which atoms are placed, where they end, and which spots are near enough to share a
-line with what follows. Two beginnings that agree in these have the same best continuation, so the dearer one is dropped
-(Bellman 1957; Held and Karp 1962). Nothing else is, unless the work would exceed its limit; then the cheapest stay.
-
-A record is made ready for that: its atoms are placed one behind the other, with a price for hot bytes that share a
-line. The prices are those of ``tuner.propose.meetings`` in whole units, so that sums are exact and ties are ties.
+an order still can cost depends on which atoms are placed, where they end, and which spots may share a line with what
+follows. Of two beginnings that agree in these the dearer one is dropped (Bellman 1957; Held and Karp 1962). Nothing
+else is, unless the work would exceed its limit; then the cheapest stay.
+Prices are those of ``tuner.propose.meetings`` in whole units, so that sums are exact and ties are ties.
 """
 
 from __future__ import annotations

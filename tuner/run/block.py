@@ -2,12 +2,10 @@
 """What a worker is asked to do, as values that can be sent to another process or machine, and how it is done there.
 
 A block is boots in the judge's order, in each of them all benchmarks with all numbers of threads. Plugins are found in
-the worker by name, and their errors become failures there. Nothing here knows the judge, whose libraries take a worker
-longer to load than all else.
+the worker by name, and their errors become failures there. Nothing here loads the judge's libraries.
 
-Two runs that measure on one machine at a time would measure each other, so they take turns: each of the user's runs
-locks a file in the cache directory that is named after the machine (flock(2), which ends with its holder); it has the
-name of the run in it. Builds and simulations need no turn.
+Runs that measure on one machine take turns: each locks a file in the cache directory that is named after the machine
+(flock(2), which ends with its holder). Builds and simulations need no turn.
 """
 
 from __future__ import annotations

@@ -5,9 +5,8 @@ Each transaction is synced (``synchronous=EXTRA``), so a process may be killed a
 No write-ahead log is used: a run directory that is shared by machines may lie on a network file system. The keys of the
 tables are what makes it impossible to count anything twice. Values of the model are kept as JSON.
 
-What was measured, built, judged and tried are its rows. ``keep_*`` functions write within a transaction, the others
-read. All samples of a block are there, or none. Trials that are given to a new search in their order bring it to where
-the last one was. Each source is one variant, however it was come by.
+``keep_*`` functions write within a transaction, the others read. All samples of a block are there, or none. Trials that
+are given to a new search in their order bring it to where the last one was.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The simulated measurement: a build recorded under QEMU, and its misses compared with the baseline's.
 
-Emulation in exact turns is deterministic: the same build with the same seed gives the same numbers on every machine
-and under any load. So a recording's numbers are kept, and one recording of the baseline serves all variants.
-
+Emulation in exact turns is deterministic, so numbers are kept, and one recording of the baseline serves all variants.
 What is recorded is the plan's command, or one run of a benchmark: a kernel boots and does all of its steps; of a
-program one step is recorded, after the silent ones have been run. Errors of a task become data at its border:
-``failure_of`` says which of them are results of a trial.
+program one step is recorded, after the silent ones have been run.
 """
 
 from __future__ import annotations

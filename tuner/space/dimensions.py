@@ -3,11 +3,7 @@
 
 Not every order: of all places for a member those count that differ in the line it comes to, in whom it meets there,
 and in the size of the record. Of places that do not differ so, the one that is predicted cheapest stands for all. Hot
-members may stay together where they do not disturb each other, as far as the profile shows: a lock and the word it
-protects, or what one thread writes, move as one, for each alone would leave half of the contention.
-
-Above that, the record that is searched, with the heat of all lines of the profile, and what a layout is predicted to
-cost.
+members may stay together where they do not disturb each other: a lock and what it protects, or what one thread writes.
 """
 
 from __future__ import annotations
