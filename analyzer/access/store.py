@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What is stored next to the index of layouts: the access map of a file, and the answers about a profile of it.
 
-The map is made of what the native core finds, with the members by name and the rows in every order, and mapped into
-memory.
-
-A prefix (magic, checksum and length of the head), the head (msgpack: stamp, checksum of the body, and where which
-column lies), then the columns, each aligned for its type. Whatever does not check out makes the file as good as absent.
+A map is a prefix (magic, checksum and length of the head), the head (msgpack: stamp, checksum of the body, and where
+which column lies), then the columns, each aligned for its type. What does not check out counts as absent.
 """
 
 from __future__ import annotations
@@ -18,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import blake2b
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import TypeVar
@@ -316,7 +314,7 @@ class KeptAnswers:
 
     def keep(self, question: Iterable[object], answer: object) -> None:
         """Have the answer at hand; where it cannot be kept, or is of numbers that cannot, it is found again."""
-        with suppress(OSError, OverflowError, UnicodeEncodeError):
+        with suppress(OSError, OverflowError, TypeError, UnicodeEncodeError):
             store.keep(
                 self.directory, self._name(question), (store.prefixed(_ANSWER_FORMAT, msgspec.msgpack.encode(answer)),)
             )
@@ -345,7 +343,8 @@ def kept_answers(reading: Reading, profile: Profile, *options: object) -> KeptAn
 @cache
 def _code() -> tuple[tuple[str, int, int], ...]:
     """What tells one state of our own code from another: a new release, or an edited file, may answer otherwise."""
-    product = Path(__file__).parents[2]
-    files = (path for part in ("analyzer", "tuner") for path in sorted(product.glob(f"{part}/*/*.py")))
+    product, native = Path(__file__).parents[2], find_spec("linesmith.analyzer._native")
+    files = [path for part in ("analyzer", "tuner") for path in sorted(product.glob(f"{part}/*/*.py"))]
+    files += Path(native.origin).parents[1].glob("*/_*.so") if native is not None and native.origin else []
     found = ((path, path.stat()) for path in files)
     return tuple((path.name, facts.st_size, facts.st_mtime_ns) for path, facts in found)

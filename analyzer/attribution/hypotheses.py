@@ -3,9 +3,8 @@
 
 In the build of the report members may lie elsewhere. Releases add, remove and grow members; what is behind such a place
 moves as a whole, so the members of a line keep their order and mostly their distances. An explanation is then a way
-through the offsets of the line: at each the start that the object would have if it were laid out as here. A start that
-stays costs nothing; one that changes costs as much as such changes are rare between Linux 6.1 and 6.12.
-docs/attribution.md has the figures.
+through the offsets of the line, at each the start of the object. A start that changes costs as much as such changes are
+rare between Linux 6.1 and 6.12. docs/attribution.md has the figures.
 """
 
 from __future__ import annotations

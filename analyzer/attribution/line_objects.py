@@ -2,9 +2,8 @@
 """The objects on the lines of a profile: by address where a snapshot knows it, else by what the code touches.
 
 Each line is first solved by itself, with every machine that slabs may have been laid out for. The objects that are
-sure then tell the machine, and the types that are not where the rules put them; lines that were not sure, or that
-contradict what the others say, are solved again with that. Then what is sure settles some of the rest, of nested
-records the one is named that holds what is hot, and of two that overlap the surer one stays.
+sure then tell the machine; lines that were not sure, or that contradict what the others say, are solved again. Of
+nested records the one is named that holds what is hot, and of two that overlap the surer one stays.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ _WAITING = re.compile(
 )
 _RELEASE = re.compile(r"(?:^|_)(?:un|rdun|wrun)lock(?:$|_)|^_*up(?:$|_(?:read|write))")
 _SLEEPING = re.compile(r"mutex|rwsem|semaphore|^_*(?:down|up)(?:$|_)")
+_QUEUED = re.compile(r"^_raw_(?:spin|read|write)|queued_(?:spin|read|write)")
 _READING = re.compile(r"_read(?:$|_)|(?:^|_)read_(?:try|un)?lock|rdlock")
 # What others call to copy, link or count, by its names in Linux and C libraries: who called it is the one that acts.
 _HELPER = re.compile(
@@ -91,6 +92,11 @@ def releases_lock(function: str) -> bool:
 def lets_readers_in(function: str) -> bool:
     """Whether a function's name says that it takes or releases a lock for reading, as others may do meanwhile."""
     return bool(_READING.search(function))
+
+
+def queues_up(function: str) -> bool:
+    """Whether a function's name says that it takes a spinning lock of a kernel, which serves those who wait in turn."""
+    return bool(_QUEUED.search(function))
 
 
 def may_sleep(function: str) -> bool:

@@ -3,8 +3,7 @@
 
 How far KASLR moved a sampled kernel is known from a symbol that the profile tells (its anchor), else solved from the
 sampled code addresses alone. A pasted report names no build. But where every row's address lies in the function that
-the row names, and on an instruction that touches memory, all by one and the same distance, no other build is meant: the
-distance is that of KASLR, or of where a program was loaded.
+the row names, and on an instruction that touches memory, all by one and the same distance, no other build is meant.
 """
 
 from __future__ import annotations

@@ -129,13 +129,14 @@ def offered(found: Explanation, premises: Premises, trace: Path | None) -> tuple
     from linesmith.tuner.propose.candidates import Suggestion
 
     kept = tuple[tuple[Finding, tuple[Candidate, ...], str, str, str], ...]
+    # Of other configurations a question has no more than the names.
+    answers = None if premises.configurations else found.answers
     question = _question("candidates", found, premises, trace)
-    if found.answers is not None and (before := found.answers.load(question, kept)) is not None:
+    if answers is not None and (before := answers.load(question, kept)) is not None:
         return tuple(Suggestion(*one) for one in before)
     made = _offered(found, premises, trace)
-    if found.answers is not None:
-        rows = [(one.finding, one.candidates, one.refusal, one.declined, one.withheld) for one in made]
-        found.answers.keep(question, rows)
+    if answers is not None:
+        answers.keep(question, [(one.finding, one.candidates, one.refusal, one.declined, one.withheld) for one in made])
     return made
 
 
@@ -224,15 +225,15 @@ def _advice(found: Explanation, premises: Premises, trace: Path | None) -> dict[
     """Structural advice by the rank of the line, each piece once, at the hottest line it holds for."""
     from linesmith.tuner.structure.advise import AdvisedFinding, advise, with_gains
 
-    question = _question("advice", found, premises, trace)
-    if found.answers is not None and (kept := found.answers.load(question, tuple[AdvisedFinding, ...])) is not None:
+    question, answers = _question("advice", found, premises, trace), None if premises.configurations else found.answers
+    if answers is not None and (kept := answers.load(question, tuple[AdvisedFinding, ...])) is not None:
         return {one.finding.rank: one.advice for one in kept}
     layouts = found.reading.layouts
     advised = advise(found.findings, layouts, premises, found.accesses)
     if trace is not None:
         advised = with_gains(advised, found.profile, layouts, trace, found.accesses, _total(found))
-    if found.answers is not None:
-        found.answers.keep(question, advised)
+    if answers is not None:
+        answers.keep(question, advised)
     return {one.finding.rank: one.advice for one in advised}
 
 

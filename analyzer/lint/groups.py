@@ -2,9 +2,8 @@
 """Members that belong together or apart, as a source has it: groups, walls at the edges of lines, padding between.
 
 A wall is where a member begins that asks for a line, where one ends whose record does, and an empty member aligned to
-a line (CACHELINE_PADDING()). A member that no longer asks for its line is for ``alignment-lost`` to tell. Groups are
-marked with ``__cacheline_group_begin()`` and ``__cacheline_group_end()``, members without bytes (include/linux/cache.h
-since Linux 6.8), or wanted by an intent.
+a line (CACHELINE_PADDING()). Groups are marked with ``__cacheline_group_begin()`` and ``__cacheline_group_end()``,
+members without bytes (include/linux/cache.h since Linux 6.8), or wanted by an intent.
 
 ``watched`` are members whose place matters: those that an intent names, those of cacheline groups, and locks. Those
 that are ``guarded`` are on lines that are no place for others.

@@ -293,7 +293,9 @@ def _shown_groups(one: RecordContention) -> list[PairGroup]:
     """Those that the advice is about, in its order, then the heaviest others that count."""
     groups = _groups(one)
     counting = [group for group in groups if group.contended.most >= LEAST_GROUP * groups[0].contended.most]
-    shown = [group for _, _, group in _parts(one) if group]
+    shown: list[PairGroup] = []
+    for _, _, group in _parts(one):
+        shown += [group] if group and group not in shown else []
     return [*shown, *(group for group in counting if group not in shown)][: max(MOST_GROUPS, len(shown))]
 
 

@@ -29,7 +29,7 @@ MOST_NAMES = 3
 
 # With the unit of the profile.
 KEY = (
-    "line 0 is the struct's first; offset in the struct, member, R read or W written, before: % of the {} on hot lines"
+    "line 0 is the struct's first; offset in the struct, member, R read or W written, before: % of its {} on hot lines"
     " (none: under 0.5%); * moves; cold: no access in the profile"
 )
 

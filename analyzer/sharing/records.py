@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The contention of a profile by record: the lines of all objects of a record, or of a variable, as one.
 
-Of a thousand inodes each line is cool, and all of them are the problem. Lines that were not explained count too: of a
-recording their addresses name the object. Contention is counted in contended loads, of a recording in misses after
-stores by other CPUs.
+Lines that were not explained count too: of a recording their addresses name the object. Contention is counted in
+contended loads, of a recording in misses after stores by other CPUs.
 """
 
 from __future__ import annotations

@@ -5,8 +5,7 @@ Headers are read for their types, as deep as they include each other, and are ch
 that ``spatch`` broke are laid out as a person breaks them. Source: docs/manual of Coccinelle 1.1.1.
 
 In patterns ``$`` stands for the access to a member and ``#`` for the address of the record in front of it. Each is
-written for a pointer ``P`` to the record and for the record ``O`` itself. An isomorphism of Coccinelle lets ``O.m``
-match ``P->m`` as well, so that pointers come first.
+written for a pointer ``P`` to the record and for the record ``O`` itself; pointers first, for ``O.m`` matches ``P->m``.
 """
 
 from __future__ import annotations

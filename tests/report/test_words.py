@@ -237,6 +237,13 @@ def test_the_advice_is_about_the_members_that_meet_in_its_row() -> None:
     assert what_to_do(replace(one, program=True)) == advice.replace("per CPU", "per thread")
 
 
+def test_members_that_two_pieces_of_advice_are_about_are_named_once() -> None:
+    one = record("queue", 0.3, 0.0, TriageKind.TRUE_SHARING, ("next", "next", 90), ("lock", "lock", 50))
+    one = replace(one, kinds=(TriageKind.TRUE_SHARING, TriageKind.LOCK_CONTENTION))
+    assert members_that_meet(one).count("next is written by several CPUs") == 1
+    assert "less often or per" not in what_to_do(one), "a link of a list belongs to no CPU"
+
+
 def test_lines_below_the_hottest_are_counted_by_member_and_clearing_a_page_is_not() -> None:
     """Their addresses name the object; one line shows where the record begins in it."""
     layout = struct("pool", scalar("a"), scalar("b"))

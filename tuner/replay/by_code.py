@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """All that a profile and the code say of a record's objects: what was sampled, and what no sample can show.
 
-A load of a line that nobody writes never waits, so it is in no profile, until the members there get another neighbour.
-The code of the functions that ran tells such accesses, and what they do to other objects of the kind.
+A load of a line that nobody writes is in no profile, until the members there get another neighbour. The code of the
+functions that ran tells such accesses, and what they do to other objects of the kind.
 
 Both tell which touches are on words of a lock, and which are made while it is held: those come between its taking and
 its release, while those who wait disturb the line of the lock.
@@ -383,7 +383,7 @@ class _Held:
         """Where in its code the function first reads what is touched."""
         rows = [row for place in self._places(touch) for row in at_place(*place, touch.width, self._code)]
         mine = (row for row in rows if row.function == touch.function and row.kind is not AccessKind.WRITE)
-        return min((row.address for row in mine), default=None)
+        return min((row.address for row in mine if row.into is not None), default=None)
 
     def _calls_at(self, touch: SampledTouch) -> Iterator[CodeAccess]:
         """The calls that hand on the address of what is touched; ``variable`` is the function that gets it."""

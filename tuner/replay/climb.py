@@ -3,8 +3,8 @@
 
 A step moves one atom, lets two change places or begins a line with one. Of all such steps those count that differ in
 who shares a line with whom. What they should leave is estimated from the misses of the layout so far, by pairs of
-atoms, and only orders what is replayed, on a part of the runs. The best becomes the layout that the next step starts
-from, so that a change of several moves is found though each was sought alone. No step may take more memory.
+atoms, and only orders what is replayed, on a part of the runs. The next step starts from the best. None may take more
+memory.
 """
 
 from __future__ import annotations

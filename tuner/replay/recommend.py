@@ -3,9 +3,8 @@
 
 A change must make the record better by replay in all of its interval, and be worth its review: each member that moves
 must save its part of what can be saved, and so must each that a profile does not have and that newly meets a written
-one. Memory is paid by every object, also by those that nobody contends for: a change that takes more of it must save
-much, and several times what the best change saves that takes none. Of two changes that replay cannot tell apart the
-smaller wins. Variants that were measured have a judge of their own, in ``tuner.run.judgement``.
+one. A change that takes more memory must save much, and several times what the best change saves that takes none. Of
+two changes that replay cannot tell apart the smaller wins.
 """
 
 from __future__ import annotations

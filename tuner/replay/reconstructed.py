@@ -18,7 +18,7 @@ from operator import mul
 from random import Random
 
 from linesmith.analyzer.access.access_map import AccessMap
-from linesmith.analyzer.attribution.lock import may_sleep, takes_lock
+from linesmith.analyzer.attribution.lock import may_sleep, queues_up
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Finding, Profile
 from linesmith.tuner.replay.by_code import evidence, is_release, turn_part, with_locks
@@ -198,8 +198,8 @@ class Fitting:
             scale = min(1.0, comes / sum(each)) if each and before else 1.0
             taking = tuple(self._words(before, comes, state))
             hold, calm = state.holds[lock] if before else 0.0, lock in self._calm
-            # Who spins queues up (kernel/locking/qspinlock.c); a lock whose holder may sleep can be stolen.
-            fair = bool(before) and not any(may_sleep(touches[one].function) for one in before)
+            # Others can be overtaken: kernel/locking/qspinlock.c.
+            fair = any(queues_up(touches[one].function) for one in before)
             for task, rate in zip(bodies[lock], each, strict=True):
                 share = rate * scale
                 ordered = sorted(task.touches, key=lambda one: (state.late[one], touches[one].sampled))
@@ -261,10 +261,10 @@ def _parts(touches: Sequence[SampledTouch]) -> dict[int, TurnPart]:
 
 
 def _calm(touches: Sequence[SampledTouch], parts: Mapping[int, TurnPart]) -> set[int]:
-    """The locks that are free when somebody comes: functions take them, and of those that wait none was sampled."""
+    """The locks that are free when somebody comes: who waits does so in another function, and was not sampled."""
     words = {number: touches[number] for number in parts}
-    waited = {one.lock for number, one in words.items() if parts[number] in WAITING or not takes_lock(one.function)}
-    return {one.lock for one in words.values()} - waited
+    apart = {one.lock for one in words.values() if queues_up(one.function) or may_sleep(one.function)}
+    return apart - {one.lock for number, one in words.items() if parts[number] in WAITING}
 
 
 def _leading(evidence: SampledTouches) -> list[list[int]]:

@@ -171,8 +171,9 @@ class RecordRuns:
         in the memory between objects are not of the record.
         """
         basis, kinds = self.now if self.complete else layout, len(self.here.kinds)
-        after_store = sum(count for (one, by, _), count in basis.pairs.items() if min(one[0], by[0]) < kinds)
-        return self._scale * basis.total / after_store if after_store else self._scale
+        beside = sum(count for (one, by, _), count in basis.pairs.items() if min(one[0], by[0]) >= kinds)
+        after_store = sum(basis.pairs.values()) - beside
+        return self._scale * (basis.total - beside) / after_store if after_store else self._scale
 
     def _pairs(self, then: ReplayedLayout) -> Iterator[JudgedPair]:
         """The pairs of members whose misses differ most."""

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Structural advice for findings, each piece given once; a finding without evidence gets none.
 
-With a trace it says what a change would save. Sharding: one copy on a line of its own, then 2, 4 … copies. Pulling in:
-every object on lines of its own, as it would be in the record that holds it, aligned.
+With a trace it says what sharding would save, one copy on a line of its own, then 2, 4 … copies; or pulling in.
 """
 
 from __future__ import annotations
