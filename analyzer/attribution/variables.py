@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which objects lie at an address: variables by DWARF, else by symbols, those of a snapshot; and whose these are.
 
-Where the block of a thread or CPU is, instructions tell that touched a variable of it.
+Where the variables of a thread or CPU begin, the instructions that touched one of them tell.
 
 Emulated CPUs execute far fewer instructions between two ticks than real ones do, so that keeping time, RCU's grace
 periods and spreading work make up far more of a recorded kernel. Which lines are theirs their objects tell, by address

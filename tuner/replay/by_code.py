@@ -241,7 +241,7 @@ def with_locks(
     for base in {one.base for one in found if one.word}:
         mine = [one for one in found if one.base == base]
         held = _Held(mine, outers.get(base), findings, layouts, code)
-        found = [held.under(one) if one.base == base and not one.word else one for one in found]
+        found = [held.under(one, evidence.exact) if one.base == base and not one.word else one for one in found]
     return replace(evidence, touches=tuple(_without_idle(found)))
 
 
@@ -343,10 +343,10 @@ class _Held:
                 if lock.name in self._names(one):
                     self._protected.update({member.member: one.lock for member in lock.members})
 
-    def under(self, touch: SampledTouch) -> SampledTouch:
-        """The touch with the lock that is held meanwhile; a load in front of the code that takes it is early."""
+    def under(self, touch: SampledTouch, exact: bool) -> SampledTouch:
+        """The touch with its lock; unless misses say what comes first (``exact``), a load before taking it is early."""
         lock = self._lock_of(touch)
-        taken = self._taken.get((lock, touch.function))
+        taken = None if exact else self._taken.get((lock, touch.function))
         first = self._first_read(touch) if taken is not None and touch.kind is TouchKind.LOAD else None
         return replace(touch, lock=lock, early=taken is not None and first is not None and first < taken)
 

@@ -198,7 +198,7 @@ class Fitting:
             scale = min(1.0, comes / sum(each)) if each and before else 1.0
             taking = tuple(self._words(before, comes, state))
             hold, calm = state.holds[lock] if before else 0.0, lock in self._calm
-            # Others can be overtaken: kernel/locking/qspinlock.c.
+            # Spinning locks of a kernel serve in turn (kernel/locking/qspinlock.c), others can be stolen.
             fair = any(queues_up(touches[one].function) for one in before)
             for task, rate in zip(bodies[lock], each, strict=True):
                 share = rate * scale
@@ -223,9 +223,7 @@ class Fitting:
 
     def _step(self, number: int, often: float, locks: bool = False) -> RunStep:
         one = self._evidence.touches[number]
-        part = self._parts.get(
-            number, TurnPart.TRY if locks and one.early and not self._evidence.exact else TurnPart.DO
-        )
+        part = self._parts.get(number, TurnPart.TRY if locks and one.early else TurnPart.DO)
         often = min(max(often, LEAST_OFTEN), MOST_OFTEN)
         return RunStep(one.address, one.width, int(one.kind), number, often, part)
 

@@ -57,10 +57,10 @@ class SampledTouch:
     tells is not ``sampled``; ``ways`` are then the instructions that do it, and ``quiet`` tells that it is on a line
     which the profile does not have. ``shared`` is the share of the counted ones of a recording whose own bytes others
     had stored to, ``callers`` are who called the function. ``lock`` is the address of the lock that is held meanwhile,
-    or that has this ``word``; 0: none, or ``PERHAPS``. An ``early`` load is
-    made just before the lock is taken. Where nothing shows of it on a quiet
-    line it is made ``scale`` times as often as the touch with the number ``like``, which is of another object. Of a
-    function that was seen ``elsewhere`` only, it is made at most ``scale`` times as often as any touch of the object.
+    or that has this ``word``; 0: none, or ``PERHAPS``. An ``early`` load is made just before the lock is taken. Where
+    nothing shows of it on a quiet line it is made ``scale`` times as often as the touch with the number ``like``, which
+    is of another object. Of a function that was seen ``elsewhere`` only, it is made at most ``scale`` times as often as
+    any touch of the object.
     """
 
     base: int
