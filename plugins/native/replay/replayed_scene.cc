@@ -76,6 +76,24 @@ std::vector<ReplayedScene::Content> ReplayedScene::ContentsOf(const Relocated& p
   return contents;
 }
 
+ReplayedScene::CountTable::Entry& ReplayedScene::CountTable::Place(const Content& content) {
+  std::size_t at = content.words[0] & (entries_.size() - 1);
+  while (entries_[at].content != Content{} && entries_[at].content != content)
+    at = (at + 1) & (entries_.size() - 1);
+  return entries_[at];
+}
+
+void ReplayedScene::CountTable::Add(const Content& content, std::uint64_t count) {
+  if (2 * (size_ + 1) > entries_.size()) {
+    const std::vector<Entry> full = std::exchange(entries_, std::vector<Entry>(2 * entries_.size()));
+    for (const Entry& entry : full)
+      if (entry.content != Content{}) Place(entry.content) = entry;
+  }
+  Entry& entry = Place(content);
+  if (entry.content != content) ++size_;
+  entry = {content, count};
+}
+
 // Calls `access(event, bytes)` for all that touches a chosen line, in order for each of the `lines`; without
 // `again` not for all that hits. Objects are gone through one by one; lines that several share come last.
 template <typename Access>
@@ -90,37 +108,56 @@ void ReplayedScene::Go(const Relocated& places, const std::vector<std::uint32_t>
   const std::vector<Use>& uses = scene_.uses();
   std::vector<Bytes> touched;           // without those of sharded uses, which are too many to list
   std::vector<std::uint32_t> first{0};  // by use, and one behind the last
-  std::vector<std::uint32_t> objects, object_on(lines, kNotChosen);
+  std::vector<std::uint32_t> wanted, object_on(lines, kNotChosen);  // uses that touch a chosen line
   std::vector<std::uint8_t> shared(lines);
-  for (const Use& use : uses) {
+  for (std::uint32_t number = 0; number < uses.size(); ++number) {
+    const Use& use = uses[number];
     const bool sharded = places.Sharded(use);
     visit(use, Relocated::kEverywhere, [&](const Bytes& bytes) {
       shared[bytes.line] |= object_on[bytes.line] != kNotChosen && object_on[bytes.line] != use.object;
       object_on[bytes.line] = use.object;
       if (!sharded) touched.push_back(bytes);
-      if (objects.empty() || objects.back() != use.object) objects.push_back(use.object);
+      if (wanted.empty() || wanted.back() != number) wanted.push_back(number);
     });
     first.push_back(static_cast<std::uint32_t>(touched.size()));
   }
   std::vector<std::vector<Touch>> later(lines);
-  for (const std::uint32_t object : objects) {
-    for (const Event& event : scene_.EventsOf(object)) {
-      const auto take = [&](const Bytes& bytes) {
-        if (shared[bytes.line] != 0) {
-          later[bytes.line].push_back({static_cast<std::uint32_t>(&event - scene_.events().data()), bytes});
-        } else if (again || !event.again) {
-          access(event, bytes);
+  std::vector<std::uint64_t> marked;  // a bit for each event of an object
+  for (std::size_t index = 0; index < wanted.size();) {
+    const std::uint32_t object = uses[wanted[index]].object;
+    const std::uint32_t begin = scene_.FirstOf(object);
+    marked.assign((scene_.FirstOf(object + 1) - begin) / 64 + 1, 0);
+    for (; index < wanted.size() && uses[wanted[index]].object == object; ++index) {
+      const std::uint32_t use = wanted[index];
+      const bool all = again || places.Sharded(uses[use]) ||
+                       std::any_of(touched.begin() + first[use], touched.begin() + first[use + 1],
+                                   [&](const Bytes& bytes) { return shared[bytes.line] != 0; });
+      for (const std::uint32_t event : scene_.EventsOfUse(use, all))
+        marked[(event - begin) / 64] |= std::uint64_t{1} << (event - begin) % 64;
+    }
+    for (std::uint32_t word = 0; word < marked.size(); ++word) {
+      for (std::uint64_t bits = marked[word]; bits != 0; bits &= bits - 1) {
+        const std::uint32_t event = begin + word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
+        const ShortEvent& step = scene_.short_events()[event];
+        const auto take = [&](const Bytes& bytes) {
+          if (shared[bytes.line] != 0) {
+            later[bytes.line].push_back({event, bytes});
+          } else if (again || !step.again) {
+            access(event, bytes);
+          }
+        };
+        for (std::uint32_t number = first[step.use]; number < first[step.use + 1]; ++number)
+          take(touched[number]);
+        if (places.Sharded(uses[step.use])) {
+          const std::uint32_t site = scene_.events()[event].site;
+          visit(uses[step.use], places.WayOf(step.cpu, scene_.sites()[site].instruction), take);
         }
-      };
-      for (std::uint32_t index = first[event.use]; index < first[event.use + 1]; ++index)
-        take(touched[index]);
-      if (places.Sharded(uses[event.use]))
-        visit(uses[event.use], places.WayOf(event.cpu, scene_.sites()[event.site].instruction), take);
+      }
     }
   }
   for (std::vector<Touch>& touches : later) {
     Sort(touches);
-    for (const auto& [event, bytes] : touches) access(scene_.events()[event], bytes);
+    for (const auto& [event, bytes] : touches) access(event, bytes);
     touches = {};
   }
 }
@@ -146,7 +183,8 @@ BlamedLines ReplayedScene::Replayed(const Relocated& places, const std::vector<s
   for (std::uint32_t window = 0; window + 1 < windows_; ++window)
     ends.push_back(WindowEnd(machine_, window, windows_));
   std::uint32_t window = 0;
-  Go(places, chosen, lines, true, [&](const Event& event, const Bytes& bytes) {
+  Go(places, chosen, lines, true, [&](std::uint32_t number, const Bytes& bytes) {
+    const Event& event = scene_.events()[number];
     while (window < ends.size() && event.slice >= ends[window]) ++window;
     while (window > 0 && event.slice < ends[window - 1]) --window;
     replayed.Access(bytes.line, {event.cpu, event.site, bytes.offset, bytes.width, event.stores, window});
@@ -261,7 +299,7 @@ std::uint64_t ReplayedScene::MissesUnder(const Plan& plan, std::uint32_t line_by
   if (plan.sharding) throw std::invalid_argument("misses of shards are counted by window");
   const Relocated places(scene_, plan, line_bytes);
   const std::lock_guard lock(mutex_);
-  if (line_bytes != misses_line_bytes_ || misses_.size() >= kMostCounts) misses_.clear();
+  if (line_bytes != misses_line_bytes_ || misses_.size() >= kMostCounts) misses_ = {};
   misses_line_bytes_ = line_bytes;
   std::uint64_t sum = 0;
   std::vector<Content> fresh;
@@ -269,8 +307,8 @@ std::uint64_t ReplayedScene::MissesUnder(const Plan& plan, std::uint32_t line_by
   const std::vector<Content> contents = ContentsOf(places);
   for (std::size_t line = 0; line < contents.size(); ++line) {
     if (contents[line] == Content{}) continue;
-    if (const auto found = misses_.find(contents[line]); found != misses_.end()) {
-      sum += found->second;
+    if (const std::uint64_t* found = misses_.Find(contents[line])) {
+      sum += *found;
     } else {
       chosen[line] = static_cast<std::uint32_t>(fresh.size());
       fresh.push_back(contents[line]);
@@ -283,13 +321,14 @@ std::uint64_t ReplayedScene::MissesUnder(const Plan& plan, std::uint32_t line_by
   };
   std::vector<Line> lines(fresh.size());
   Go(places, chosen, static_cast<std::uint32_t>(fresh.size()), false,
-     [&](const Event& event, const Bytes& bytes) {
+     [&](std::uint32_t event, const Bytes& bytes) {
        Line& line = lines[bytes.line];
-       line.misses += Misses(line.copies, event.cpu, event.stores);
-       Change(line.copies, event.cpu, event.stores);
+       const ShortEvent& step = scene_.short_events()[event];
+       line.misses += Misses(line.copies, step.cpu, step.stores);
+       Change(line.copies, step.cpu, step.stores);
      });
   for (std::size_t line = 0; line < fresh.size(); ++line) {
-    if (misses_.size() < kMostCounts) misses_.emplace(fresh[line], lines[line].misses);
+    if (misses_.size() < kMostCounts) misses_.Add(fresh[line], lines[line].misses);
     sum += lines[line].misses;
   }
   return sum;

@@ -41,6 +41,27 @@ class ReplayedScene {
   struct ContentHash {
     std::size_t operator()(const Content& content) const { return content.words[0]; }
   };
+  // Numbers by content, but for that of nothing: a hash table that grows, with one look at memory for each.
+  class CountTable {
+   public:
+    const std::uint64_t* Find(const Content& content) {
+      const Entry& entry = Place(content);
+      return entry.content == content ? &entry.count : nullptr;
+    }
+    void Add(const Content& content, std::uint64_t count);
+    std::size_t size() const { return size_; }
+
+   private:
+    struct Entry {
+      Content content;
+      std::uint64_t count = 0;
+    };
+
+    Entry& Place(const Content& content);
+
+    std::vector<Entry> entries_ = std::vector<Entry>(1024);  // open addressing, a power of two
+    std::size_t size_ = 0;
+  };
   // Misses of a place by a writer at another: the numbers of both, and whether it is true sharing.
   struct PlacePair {
     std::uint64_t key = 0;
@@ -89,7 +110,7 @@ class ReplayedScene {
   std::uint32_t windows_ = 0;
   std::unordered_map<Content, LineMisses, ContentHash> known_;
   std::size_t known_words_ = 0;
-  std::unordered_map<Content, std::uint64_t, ContentHash> misses_;
+  CountTable misses_;
   std::uint32_t misses_line_bytes_ = 0;
 };
 

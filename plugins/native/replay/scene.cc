@@ -111,6 +111,27 @@ void Scene::Order() {
     last[use][0] = stretch;
     if (event.stores) last[use][1] = stretch;
   }
+  ListShortEvents();
+}
+
+void Scene::ListShortEvents() {
+  short_events_.reserve(events_.size());
+  first_of_use_.assign(uses_.size() + 1, 0);
+  std::vector<std::uint32_t> fresh(uses_.size());
+  for (const Event& event : events_) {
+    short_events_.push_back({event.use, event.cpu, event.stores, event.again});
+    ++first_of_use_[event.use + 1];
+    if (!event.again) ++fresh[event.use];
+  }
+  std::partial_sum(first_of_use_.begin(), first_of_use_.end(), first_of_use_.begin());
+  for (std::size_t use = 0; use < fresh.size(); ++use)
+    first_again_.push_back(first_of_use_[use] + fresh[use]);
+  std::vector<std::uint32_t> next(first_of_use_.begin(), first_of_use_.end() - 1), next_again = first_again_;
+  by_use_.resize(events_.size());
+  for (std::uint32_t position = 0; position < short_events_.size(); ++position) {
+    const ShortEvent& event = short_events_[position];
+    by_use_[event.again ? next_again[event.use]++ : next[event.use]++] = position;
+  }
 }
 
 }  // namespace linesmith::replay

@@ -51,6 +51,14 @@ struct Event {
       false;  // the CPU has done as much before, and since then no other CPU anything with the object
 };
 
+// What of an event decides whether it misses.
+struct ShortEvent {
+  std::uint32_t use = 0;
+  std::uint8_t cpu = 0;
+  bool stores = false;
+  bool again = false;
+};
+
 class Scene {
  public:
   explicit Scene(ObjectMap objects) : objects_(std::move(objects)), touched_(objects_.objects().size()) {}
@@ -63,11 +71,16 @@ class Scene {
 
   const ObjectMap& objects() const { return objects_; }
   const std::vector<Site>& sites() const { return sites_; }
-  const std::vector<Event>& events() const { return events_; }  // by object
-  const std::vector<Field>& fields() const { return fields_; }  // sorted
-  const std::vector<Use>& uses() const { return uses_; }        // by object
-  std::span<const Event> EventsOf(std::uint32_t object) const {
-    return std::span(events_).subspan(first_[object], first_[object + 1] - first_[object]);
+  const std::vector<Event>& events() const { return events_; }                   // by object
+  const std::vector<Field>& fields() const { return fields_; }                   // sorted
+  const std::vector<Use>& uses() const { return uses_; }                         // by object
+  const std::vector<ShortEvent>& short_events() const { return short_events_; }  // the same
+  // Position of the first event of an object, or of one behind all for the number behind the last.
+  std::uint32_t FirstOf(std::uint32_t object) const { return first_[object]; }
+  // Positions of the events of a use, in no order; without `again` only of those that are not.
+  std::span<const std::uint32_t> EventsOfUse(std::uint32_t use, bool again) const {
+    const std::uint32_t end = again ? first_of_use_[use + 1] : first_again_[use];
+    return std::span(by_use_).subspan(first_of_use_[use], end - first_of_use_[use]);
   }
   const std::vector<bool>& touched() const { return touched_; }  // by object: whether an event is of it
 
@@ -79,14 +92,19 @@ class Scene {
   std::uint32_t Number(const Site& site);
   void SortByObject();
   std::vector<std::uint32_t> ListFields();
+  void ListShortEvents();
 
   ObjectMap objects_;
   std::vector<bool> touched_;
   std::vector<Site> sites_;
   std::vector<Event> events_;
+  std::vector<ShortEvent> short_events_;
   std::vector<std::uint32_t> first_;  // event by object, and one behind the last
   std::vector<Field> fields_;
   std::vector<Use> uses_;
+  std::vector<std::uint32_t> by_use_;  // positions of events, of each use those first that are not again
+  std::vector<std::uint32_t> first_of_use_;  // in by_use_, and one behind the last
+  std::vector<std::uint32_t> first_again_;   // in by_use_
   std::unordered_map<Site, std::uint32_t, SiteHash> numbers_;
 };
 
