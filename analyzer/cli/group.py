@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from linesmith.analyzer.layouts.collection import Layouts
 
 
-# So many new values, about 10 MB, come together before Python looks for circles among them; its default is 700.
-YOUNG_VALUES = 50_000
+# So many new values, at most 200 MB, come together before Python looks for circles among them; its default is 700.
+YOUNG_VALUES = 1_000_000
 # A sentence that has this says the next step already.
 _STEP = ";"
 _NO_NUMBER = re.compile(r"is not a valid (integer|float)( range)?")
