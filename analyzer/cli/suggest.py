@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from linesmith.tuner.constraints.freedom import Premises
     from linesmith.tuner.propose.candidates import Suggestion
     from linesmith.tuner.replay.recommend import ProfileTotal
+    from linesmith.tuner.replay.replayer import Replay
 
 
 @click.command()
@@ -153,8 +154,10 @@ def _offered(found: Explanation, premises: Premises, trace: Path | None) -> tupl
     from linesmith.analyzer.sharing.records import shares_by_line
     from linesmith.tuner.propose.candidates import MOST_JUDGED, answers
     from linesmith.tuner.replay.recommend import judged, members_met, sampled, traced
+    from linesmith.tuner.replay.runs import RecordRuns
+    from linesmith.tuner.structure.advise import advise, replayed
 
-    layouts = found.reading.layouts
+    layouts, given_premises = found.reading.layouts, premises
     shares = shares_by_line(found.records, found.findings)
     premises = replace(premises, beside=quiet_lines(found), accesses=found.accesses, shares=shares)
     with shown("searching changes for the hot lines") as progress:
@@ -168,7 +171,13 @@ def _offered(found: Explanation, premises: Premises, trace: Path | None) -> tupl
         # A nested record has the share of the record around it.
         inner = {record.id: shares.get(answer.finding.rank, 0.0) for answer, record in records}
         total = replace(total, shares={**total.shares, **inner})
-        runs = traced((record for _, record in records), found.profile, layouts, trace, members_met(given), total)
+        advised = advise(found.findings, layouts, given_premises, found.accesses)
+        distinct = (record for _, record in records)
+        runs = traced(distinct, found.profile, layouts, trace, members_met(given), total, replayed(advised))
+        # Advice about the same lines is kept for ``suggested``, so that the trace is read once.
+        read = next((one.replay for one in runs.values() if isinstance(one, RecordRuns)), None)
+        if read is not None and found.answers is not None and not premises.configurations:
+            _advice(found, given_premises, trace, read)
     with shown("replaying the changes of each record") as progress:
         return judged(given, runs, progress)
 
@@ -221,8 +230,13 @@ def suggested(
     )
 
 
-def _advice(found: Explanation, premises: Premises, trace: Path | None) -> dict[int, tuple[StructuralAdvice, ...]]:
-    """Structural advice by the rank of the line, each piece once, at the hottest line it holds for."""
+def _advice(
+    found: Explanation, premises: Premises, trace: Path | None, read: Replay | None = None
+) -> dict[int, tuple[StructuralAdvice, ...]]:
+    """Structural advice by the rank of the line, each piece once, at the hottest line it holds for.
+
+    ``read`` is the trace, if it was read for the records of the advice already.
+    """
     from linesmith.tuner.structure.advise import AdvisedFinding, advise, with_gains
 
     question, answers = _question("advice", found, premises, trace), None if premises.configurations else found.answers
@@ -231,7 +245,7 @@ def _advice(found: Explanation, premises: Premises, trace: Path | None) -> dict[
     layouts = found.reading.layouts
     advised = advise(found.findings, layouts, premises, found.accesses)
     if trace is not None:
-        advised = with_gains(advised, found.profile, layouts, trace, found.accesses, _total(found))
+        advised = with_gains(advised, found.profile, layouts, read or trace, found.accesses, _total(found))
     if answers is not None:
         answers.keep(question, advised)
     return {one.finding.rank: one.advice for one in advised}

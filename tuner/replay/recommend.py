@@ -26,7 +26,7 @@ from linesmith.tuner.propose.meetings import contended_on
 from linesmith.tuner.propose.tradeoff import EXPOSED_COST, WORTH_A_MOVE
 from linesmith.tuner.replay.climb import climbed
 from linesmith.tuner.replay.reconstructed import reconstructed
-from linesmith.tuner.replay.replayer import may_be_equal, open_trace
+from linesmith.tuner.replay.replayer import Replay, may_be_equal, open_trace
 from linesmith.tuner.replay.runs import RecordRuns, ReplayedLayout
 from linesmith.tuner.replay.scene import sampled_scene, scene
 
@@ -74,11 +74,14 @@ def traced(
     records: Iterable[Layout],
     profile: Profile,
     layouts: Layouts,
-    trace: Path,
+    trace: Path | Replay,
     named: Mapping[int, Sequence[str]] = MappingProxyType({}),
     total: ProfileTotal = UNCOUNTED,
+    further: Iterable[Layout] = (),
 ) -> dict[int, RecordRuns | str]:
     """The run of each record in a trace of the recording ``profile``; raises ``TraceError``.
+
+    A trace is read for ``further`` records as well, so that the replay in a run serves for these, too.
 
     Where the machine fetches pairs of lines, pairs are what counts. ``named`` has the alternatives of unions that are
     meant, by record. Misses are parts of the ``total``, of a record that is not in it as the trace has them.
@@ -88,7 +91,9 @@ def traced(
     fetched = CACHE_LINE_BYTES
     if profile.recording is not None:
         fetched = profile.recording.line_bytes * (2 if profile.recording.adjacent else 1)
-    replay = open_trace(trace, scenes, (fetched,))
+    if isinstance(trace, Path):
+        trace = open_trace(trace, [*scenes, *(scene(one, profile.areas, layouts) for one in further)], (fetched,))
+    replay = trace.of(scenes)
     found: dict[int, RecordRuns | str] = {}
     for number, (record, here) in enumerate(zip(distinct.values(), scenes, strict=True)):
         if not here.kinds:

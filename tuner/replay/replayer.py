@@ -64,15 +64,21 @@ class TraceCounts:
 class Replay:
     """A trace, read once, from which any plan for its scenes can be run."""
 
-    def __init__(self, native: _replay.Replayer, scenes: tuple[TraceScene, ...]) -> None:
+    def __init__(self, native: _replay.Replayer, scenes: tuple[TraceScene, ...], read: Replay | None = None) -> None:
         self._native = native
         self.scenes = scenes
-        numbers = {rows: number for number, rows in enumerate(_distinct(scenes))}
-        self._numbers = [numbers[_rows(one)] for one in scenes]
+        self._read: dict[tuple[_replay.Row, ...], int] = (
+            read._read if read else {rows: number for number, rows in enumerate(_distinct(scenes))}
+        )
+        self._numbers = [self._read[_rows(one)] for one in scenes]
         self.counts = TraceCounts(*native.counts)
         self.nodes = tuple(native.nodes)
         self.traced = {total.line_bytes: _misses(total.events) for total in native.totals}
         self.untraced = sum(total.dropped for total in native.totals)
+
+    def of(self, scenes: Sequence[TraceScene]) -> Replay:
+        """The same for other scenes, whose objects are all among those that the trace was read for."""
+        return Replay(self._native, tuple(scenes), self)
 
     def accesses(self, scene: int) -> int:
         """How many accesses of the trace concern the scene with this number."""

@@ -84,6 +84,11 @@ class RecordRuns:
         self._scale = 1.0 if counted is None or not self.now.total else counted / self.now.total
 
     @property
+    def replay(self) -> Replay:
+        """The first run."""
+        return self._runs[0][0]
+
+    @property
     def nodes(self) -> tuple[int, ...]:
         """The node of each CPU."""
         return self._runs[0][0].nodes

@@ -7,7 +7,7 @@ With a trace it says what sharding would save, one copy on a line of its own, th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from linesmith.analyzer.model import (
 from linesmith.tuner.constraints.freedom import NO_PREMISES, Premises
 from linesmith.tuner.replay.plan import ShardBy, Sharding, aligned, unchanged
 from linesmith.tuner.replay.recommend import UNCOUNTED, ProfileTotal, traced
+from linesmith.tuner.replay.replayer import Replay
 from linesmith.tuner.replay.runs import RecordRuns, ReplayedLayout
 from linesmith.tuner.structure.case import AdvicePremises, Case, case_of, known_members
 from linesmith.tuner.structure.locks import counting_apart, sharding, shrinking
@@ -95,7 +96,7 @@ def with_gains(
     advised: Sequence[AdvisedFinding],
     profile: Profile,
     layouts: Layouts,
-    trace: Path,
+    trace: Path | Replay,
     accesses: AccessMap | None = None,
     total: ProfileTotal = UNCOUNTED,
 ) -> tuple[AdvisedFinding, ...]:
@@ -104,11 +105,9 @@ def with_gains(
     Gains are parts of the ``total``. With ``accesses`` readers of the lock are also let take every copy. Raises
     ``TraceError``; what cannot be replayed says why in a note.
     """
-    moved = [record for answer in advised for record in map(_moved, answer.advice) if record is not None]
-    records = {record.id: record for record in moved}
-    if not records:
+    if not (records := replayed(advised)):
         return tuple(advised)
-    runs = traced(records.values(), profile, layouts, trace, total=total)
+    runs = traced(records, profile, layouts, trace, total=total)
     # The code of functions that take a lock for reading, as ranges of addresses.
     readers: tuple[range, ...] = ()
     if accesses is not None:
@@ -121,6 +120,12 @@ def with_gains(
         return one if record is None else _gained(one, record, runs[record.id], layouts, readers)
 
     return tuple(replace(answer, advice=tuple(map(gained, answer.advice))) for answer in advised)
+
+
+def replayed(advised: Iterable[AdvisedFinding]) -> tuple[Layout, ...]:
+    """The records whose objects are replayed elsewhere for the gains."""
+    moved = [record for answer in advised for record in map(_moved, answer.advice) if record is not None]
+    return tuple({record.id: record for record in moved}.values())
 
 
 def _moved(one: StructuralAdvice) -> Layout | None:
