@@ -204,13 +204,17 @@ class ObjectMap:
         index = bisect_left(self._starts, (line.address or 0) + line.bytes) - 1
         return index >= 0 and self._areas[index].end > (line.address or 0)
 
+    def whole(self, line: CacheLine) -> PlacedObject | None:
+        """The object that has all bytes of the line."""
+        place = self.at(line.address or 0)
+        return place if place is not None and place.end >= (line.address or 0) + line.bytes else None
+
     def met_on(self, line: CacheLine) -> list[tuple[Access, PlacedObject]]:
         """The accesses of the line that met an object, each with it."""
         begin = line.address
         if begin is None or not self.meets(line):
             return []
-        whole = self.at(begin)
-        if whole is not None and whole.end >= begin + line.bytes:
+        if (whole := self.whole(line)) is not None:
             return [(access, whole) for access in line.accesses if access.offset is not None]
         places = {offset: self.at(begin + offset) for one in line.accesses if (offset := one.offset) is not None}
         met = ((access, places.get(access.offset)) for access in line.accesses if access.offset is not None)
@@ -291,6 +295,8 @@ def lines_apart(profile: Profile) -> dict[int, str]:
 
 def main_area(line: CacheLine, known: ObjectMap) -> ObjectArea | None:
     """The object that most contended accesses of a line met."""
+    if line.address is not None and (whole := known.whole(line)) is not None:
+        return whole.area if any(access.offset is not None for access in line.accesses) else None
     met, areas = Counter[int](), dict[int, ObjectArea]()
     for access, place in known.met_on(line):
         areas[id(place.area)] = place.area

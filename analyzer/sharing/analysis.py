@@ -308,8 +308,11 @@ def _code_of(lines: Sequence[CacheLine], profile: Profile, elf: Path, symbols: M
     written = {symbols[name]: name for name in (*whole, *cut) if name in symbols}
     asked = [symbols.get(name, name) for name in whole] + [symbols[name] for name in cut if name in symbols]
     code = asked, [name for name in cut if name not in symbols]
-    declared = tuple(replace(one, function=written.get(one.function, one.function)) for one in touched(elf, *code))
-    return declared, tuple(replace(it, function=written.get(it.function, it.function)) for it in operands(elf, *code))
+    declared, found = touched(elf, *code), operands(elf, *code)
+    if not written:
+        return declared, found
+    declared = tuple(replace(one, function=written.get(one.function, one.function)) for one in declared)
+    return declared, tuple(replace(it, function=written.get(it.function, it.function)) for it in found)
 
 
 def _refuse_unfit(reading: Reading, profile: Profile, trust: Trust) -> None:

@@ -260,26 +260,28 @@ def _writers(parts: Sequence[LinePart], cpu: int | None) -> dict[str, int]:
 
 def recorded_cost(line: CacheLine, names: Mapping[int, str], parts: Sequence[LinePart] = ()) -> LineCost:
     """The cost of a line with conflicts; ``names`` give the part at an offset."""
-    grouped: dict[tuple[str, str], list[Conflict]] = {}
-    false = []
+    grouped: dict[tuple[str, str], tuple[int, float]] = {}
+    misses: int = 0
+    cycles: float = 0
     for one in line.conflicts:
-        victim, writer = (names.get(offset, f"{offset:#x}") for offset in (one.offset, one.writer_offset))
-        grouped.setdefault((victim, writer), []).append(one)
-        if victim != writer and not one.true_sharing:
-            false.append(one)
-    misses, cycles = sum(one.misses for one in false), sum(map(conflict_cycles, false))
+        offset, by = one.offset, one.writer_offset
+        pair = names.get(offset, f"{offset:#x}"), names.get(by, f"{by:#x}")
+        missed, waited = grouped.get(pair, (0, 0))
+        own, took = one.misses, conflict_cycles(one)
+        grouped[pair] = missed + own, waited + took
+        if pair[0] != pair[1] and not one.true_sharing:
+            misses, cycles = misses + own, cycles + took
     behind = min(misses, sum(one.shadowed for one in line.conflicts if one.true_sharing))
     kept = 1 - behind / misses if misses else 0.0
     sides = {part.name: part.side() for part in parts}
     sharings = []
-    for (victim, writer), group in grouped.items():
-        count, waited = sum(one.misses for one in group), sum(map(conflict_cycles, group))
+    for pair, (count, waited) in grouped.items():
         if count:
-            first, second = (sides.get(name) or Side(name, 0, 0) for name in (victim, writer))
+            first, second = (sides.get(name) or Side(name, 0, 0) for name in pair)
             sharings.append(SharingCost(first, second, Bounds(count, count), Bounds(waited, waited)))
     return LineCost(
-        contended=sum(one.misses for one in line.conflicts),
-        cycles=sum(map(conflict_cycles, line.conflicts)),
+        contended=sum(missed for missed, _ in grouped.values()),
+        cycles=sum(waited for _, waited in grouped.values()),
         sharings=_heaviest_first(sharings),
         removable=Bounds(misses * kept, misses),
         removable_cycles=Bounds(cycles * kept, cycles),

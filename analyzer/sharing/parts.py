@@ -12,11 +12,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from linesmith.analyzer.attribution.lock import has_lock, is_lock, is_lock_word, waits_for_lock
 from linesmith.analyzer.attribution.variables import ObjectMap
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.containment import containment_of
+from linesmith.analyzer.layouts.containment import Containment, containment_of
 from linesmith.analyzer.layouts.gaps import lines_touched, straddles
 from linesmith.analyzer.model import (
     ADJACENT_LINE_BYTES,
@@ -215,21 +216,27 @@ def names_by_address(line: CacheLine, frame: RecordFrame, known: ObjectMap, layo
     """The part at each offset of the conflicts on a line that was not explained, by its address."""
     layout, inside = frame
     size, names, first = layouts.by_id(layout).size, dict[int, str](), None
-    for offset in (offset for one in line.conflicts for offset in (one.offset, one.writer_offset)):
+    for offset in dict.fromkeys(offset for one in line.conflicts for offset in (one.offset, one.writer_offset)):
         address = (line.address or 0) + offset
         held = known.at(address)
         begin = held.start + inside if held else 0
-        if offset in names or held is None or not 0 <= address - begin < size:
+        if held is None or not 0 <= address - begin < size:
             continue
         first = begin if first is None else first
         distance = begin - (line.address or 0)
         of = "" if begin == first else f" of the {layouts.by_id(layout).name} at {distance:#x}"
-        leaves, name = containment_of(layouts).leaves(layout, address - begin), f"{address - begin:#x}"
-        if leaf := min(leaves, key=lambda one: bool(one.member.dimensions), default=None):
-            lock = has_lock(name for name, _ in leaf.chain) or is_lock_word(leaf.member)
-            name = _part(leaf.path, re.split(r"[.[]", leaf.path)[0], lock=lock)
-        names[offset] = f"{name}{of}"
+        names[offset] = f"{_part_at(containment_of(layouts), layout, address - begin)}{of}"
     return names
+
+
+@lru_cache(maxsize=1 << 12)
+def _part_at(containment: Containment, layout: int, offset: int) -> str:
+    """The part at a byte of the record; lines without number have it."""
+    leaf = min(containment.leaves(layout, offset), key=lambda one: bool(one.member.dimensions), default=None)
+    if leaf is None:
+        return f"{offset:#x}"
+    lock = has_lock(name for name, _ in leaf.chain) or is_lock_word(leaf.member)
+    return _part(leaf.path, re.split(r"[.[]", leaf.path)[0], lock=lock)
 
 
 def top_names(members: Sequence[LineMember], objects: Sequence[LineObject]) -> Mapping[int, str]:

@@ -119,16 +119,16 @@ def contention_by_record(
     """
     explained = {finding.rank: finding for finding in found}
     known, apart = ObjectMap(profile.areas), lines_apart(profile)
-    waits = _waits(profile)
-    total = sum(map(waits, profile.lines)) or 1
+    waits = list(map(_waits(profile), profile.lines))
+    total = sum(waits) or 1
     of_memory: dict[str, set[str]] = {}
     for one in explained.values():
         of_memory.setdefault(_origin(one), set()).add(_name(one))
     groups: dict[tuple[str, str, str], _RecordSum] = {}
     frames = _frames(explained, profile, known) if profile.recording and layouts else {}
     called = {id(area): (_memory(area), _area_name(area)) for area in (None, *profile.areas)}
-    for line in profile.lines:
-        finding, contended = explained.get(line.rank), waits(line)
+    for line, contended in zip(profile.lines, waits, strict=True):
+        finding = explained.get(line.rank)
         place, name = called[id(main_area(line, known))]
         if finding is not None:
             place, name = _origin(finding) or place, _name(finding) or name
@@ -271,8 +271,8 @@ class _RecordSum:
                 self.kinds[kind] += count
         else:
             # Who clears whole pages meets what was there before the record.
-            met = (one for one in line.conflicts if _CLEARS not in f"{one.function} {one.writer_function}")
-            line = replace(line, conflicts=tuple(met))
+            met = [one for one in line.conflicts if _CLEARS not in f"{one.function} {one.writer_function}"]
+            line = line if len(met) == len(line.conflicts) else replace(line, conflicts=tuple(met))
             cost, counted = recorded_cost(line, names), contended
             self.kinds[TriageKind.FALSE_SHARING] += round(cost.removable.most)
             self.own += round(cost.contended - cost.removable.most)
@@ -286,7 +286,8 @@ class _RecordSum:
         for conflict in line.conflicts:
             pair = names.get(conflict.offset, ""), names.get(conflict.writer_offset, "")
             for writes, function in ((True, conflict.writer_function), (False, conflict.function)):
-                self.users[*pair, writes].update({function: conflict.misses} if function else {})
+                if function:
+                    self.users[*pair, writes][function] += conflict.misses
         variables = finding is not None and bool(finding.objects) and not finding.objects[0].type
         for one in cost.sharings:
             victim, writer = (side.member.partition(OF_LINE)[0] for side in (one.victim, one.writer))
