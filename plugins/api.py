@@ -9,7 +9,6 @@ from __future__ import annotations
 import operator
 import os
 import re
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
@@ -331,12 +330,12 @@ def printable_profile(profile: T) -> T:
 
 def _texts_in(values: Iterable[Any]) -> Iterator[str]:
     """Every string in the values; of many records column by column, each distinct string of a column once."""
-    by_kind: defaultdict[type, list[Any]] = defaultdict(list)
-    for value in values:
-        by_kind[type(value)].append(value)
-    for kind, some in by_kind.items():
+    every = list(values)
+    kinds = set(map(type, every))
+    for kind in kinds:
+        some: list[Any] = every if len(kinds) == 1 else [value for value in every if type(value) is kind]
         if kind is str:
-            yield from some
+            yield from set(some)
         elif kind is tuple:
             yield from _texts_in(chain.from_iterable(some))
         for name, is_text in _telling(kind):

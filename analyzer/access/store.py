@@ -324,17 +324,17 @@ class KeptAnswers:
         return blake2b(self.premises + asked, digest_size=_DIGEST_BYTES).hexdigest() + _ANSWER_SUFFIX
 
 
-def kept_answers(reading: Reading, profile: Profile, *options: object) -> KeptAnswers | None:
+def kept_answers(reading: Reading, profile: Profile, lines: bytes, *options: object) -> KeptAnswers | None:
     """Those about the ``profile``, whatever it is called, and the build of ``reading``; ``options`` matter to all.
 
-    ``None`` where none can be kept.
+    ``lines`` are a digest that stands for those of the profile, if any. ``None`` where none can be kept.
     """
     place = cache_place(reading.identity, reading.reader)
     if place.directory is None or reading.layouts.head.stamp != place.stamp:
         return None
     digest = blake2b(repr((place.stamp, reading.layouts.head.body_crc, _code(), options)).encode("utf-8", "replace"))
     try:
-        digest.update(msgspec.msgpack.encode(replace(profile, source="")))
+        digest.update(lines + msgspec.msgpack.encode(replace(profile, source="", lines=() if lines else profile.lines)))
     except (OverflowError, UnicodeEncodeError):  # a number that only JSON can hold, or half of a character
         return None
     return KeptAnswers(place.directory, digest.digest())
@@ -344,7 +344,7 @@ def kept_answers(reading: Reading, profile: Profile, *options: object) -> KeptAn
 def _code() -> tuple[tuple[str, int, int], ...]:
     """What tells one state of our own code from another: a new release, or an edited file, may answer otherwise."""
     product, native = Path(__file__).parents[2], find_spec("linesmith.analyzer._native")
-    files = [path for part in ("analyzer", "tuner") for path in sorted(product.glob(f"{part}/*/*.py"))]
+    files = [path for part in ("analyzer", "plugins", "tuner") for path in sorted(product.glob(f"{part}/*/*.py"))]
     files += Path(native.origin).parents[1].glob("*/_*.so") if native is not None and native.origin else []
     found = ((path, path.stat()) for path in files)
     return tuple((path.name, facts.st_size, facts.st_mtime_ns) for path, facts in found)

@@ -157,6 +157,7 @@ def analyse(
     from linesmith.analyzer.attribution.placement import Trust
     from linesmith.analyzer.sharing.analysis import TOP, explain
     from linesmith.plugins.api import SCRIPT
+    from linesmith.plugins.profiles.formats import digest_of
     from linesmith.plugins.registry import read_profiles
 
     reports = read_profiles(profile)
@@ -172,7 +173,7 @@ def analyse(
     reading = load(elf)
     if evidence.snapshot is not None:
         report = _with_snapshot(report, evidence.snapshot, reading.identity)
-    found = explain(reading, report, top or TOP, load_accesses_if_any, trust)
+    found = explain(reading, report, top or TOP, load_accesses_if_any, trust, digest_of(report.lines))
     found = narrowed_to(replace(found, reports=len(reports)), type_)
     _refuse_without_offsets(found.profile)
     return found

@@ -143,20 +143,24 @@ def explain(
     top: int = TOP,
     map_of: Callable[[Path], AccessMap | None] = lambda _: None,
     trust: Trust = Trust.BUILD_ID,
+    digest: bytes = b"",
 ) -> Explanation:
     """Explain the ``top`` lines of the profile.
 
     ``reading`` is that of the ELF file, ``map_of`` gives its access map, which can take long, once it is sure that the
-    files fit; without one, what functions declare must do. ``trust`` is for sampled profiles of another build. Raises
-    ``ProfileError`` when the profile was recorded on another build, ``DebugInfoMissing`` where there is BTF only,
-    ``ElfError`` or ``DebugInfoDamaged``.
+    files fit; without one, what functions declare must do. ``trust`` is for sampled profiles of another build. A
+    ``digest`` stands for the profile's lines. Raises ``ProfileError`` when the profile was recorded on another build,
+    ``DebugInfoMissing`` where there is BTF only, ``ElfError`` or ``DebugInfoDamaged``.
     """
     _refuse_unfit(reading, profile, trust)
     accesses = map_of(Path(reading.identity.path))
     symbols: Mapping[str, str] = {}
+    lines = profile.lines
     if accesses is not None and not is_kernel(reading.layouts):
         profile, accesses, symbols = with_written_names(profile, accesses, reading.identity)
-    answers, question = kept_answers(reading, profile, trust.value, accesses is not None, top), ("explanation",)
+    digest = digest if profile.lines is lines else b""
+    answers = kept_answers(reading, profile, digest, trust.value, accesses is not None, top)
+    question = ("explanation",)
     if answers is not None and (kept := answers.load(question, _KeptExplanation)) is not None:
         return replace(kept.explanation(reading, profile, accesses, answers), symbols=symbols)
     found = replace(_explained_anew(reading, profile, top, accesses, symbols, trust), answers=answers)

@@ -12,6 +12,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import MISSING, fields, is_dataclass, replace
+from hashlib import blake2b
 from itertools import chain, count, islice, pairwise
 from operator import attrgetter, itemgetter
 from pathlib import Path
@@ -48,6 +49,8 @@ _LINE_SIZES = (64, 128, 256)
 _LIMIT = 1 << 64
 # What msgspec and zlib raise for damaged files.
 _DAMAGE = (ValueError, RecursionError, zlib.error)
+# Of the file that was read last, its lines and a digest.
+_last: list[tuple[tuple[CacheLine, ...], bytes]] = []
 
 
 class C2cReport:
@@ -264,7 +267,13 @@ def read_recorded(path: Path, source: str) -> tuple[Profile, ...]:
         raise ProfileError(f"{source} has a line that is not of 64, 128 or 256 bytes; record it again")
     if not all(min(one.size, one.stride, one.count) > 0 <= one.address < one.end <= _LIMIT for one in found.areas):
         raise ProfileError(f"{source} has an object of no size or beyond all addresses; record it again")
+    _last[:] = [(found.lines, blake2b(data).digest())]
     return (replace(found, source=source),)
+
+
+def digest_of(lines: tuple[CacheLine, ...]) -> bytes:
+    """A digest that stands for these lines, if they are those that were read last; else none."""
+    return next((digest for read, digest in _last if read is lines), b"")
 
 
 def _from_compact(data: bytes, source: str) -> Profile:
