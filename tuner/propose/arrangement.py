@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from math import inf
 
 import numpy as np
@@ -215,23 +215,27 @@ def _laid_out(subject: ContendedRecord, batch: Sequence[Arrangement]) -> tuple[I
     # What a bit-field may span; a member that is none begins at a multiple of its alignment in any case.
     unit = np.array([-1 if shape.width is None else shape.size for shape in shapes])
     forced = np.array([shape.forced for shape in shapes])
-    aligned = np.array([[shape.alignment for shape in shapes]] * len(batch))
+    aligned = np.tile(np.array([shape.alignment for shape in shapes]), (len(batch), 1))
     for row, one in enumerate(batch):
         for atom, alignment in one.aligned.items():
             first, *_ = _members_of(subject.parts, atom, alignment)
             aligned[row, subject.positions[atom][0]] = shape_of(first).alignment
     # The places of atoms in the order, and from these the members one behind the other.
     rank = np.empty((len(batch), len(subject.parts)), np.int16)
-    np.put_along_axis(rank, np.array([one.order for one in batch]), np.arange(len(subject.parts), dtype=np.int16), 1)
+    orders = np.fromiter(chain.from_iterable(one.order for one in batch), np.int64, rank.size).reshape(rank.shape)
+    np.put_along_axis(rank, orders, np.arange(len(subject.parts), dtype=np.int16), 1)
     order = np.argsort(rank[:, subject.owners], axis=1, kind="stable")
-    starts, end, rows = np.empty_like(aligned), np.zeros(len(batch), np.int64), np.arange(len(batch))
-    for column in order.T:
-        step, most, bits = aligned[rows, column], unit[column], size[column]
-        begin = -(-end // step) * step
-        if most.max() >= 0:
-            end = -(-end // forced[column]) * forced[column]
-            begin = np.where(-(-(end % step + bits) // step) * step > most, -(-end // step) * step, end)
-        starts[rows, column] = begin
+    starts, end, rows = np.empty_like(aligned), np.zeros(len(batch), np.int64), np.arange(len(batch)) * len(shapes)
+    spans = (unit.max() >= 0) & (unit[order] >= 0).any(axis=0)
+    # Alignments are powers of two.
+    for column, spanned in zip(np.ascontiguousarray(order.T), spans.tolist(), strict=True):
+        step, bits = aligned.take(rows + column), size.take(column)
+        begin = (end + step - 1) & -step
+        if spanned:
+            end = (end + forced[column] - 1) & -forced[column]
+            over = (((end & (step - 1)) + bits + step - 1) & -step) > unit[column]
+            begin = np.where(over, (end + step - 1) & -step, end)
+        starts.put(rows + column, begin)
         end = begin + bits
     most = np.maximum(aligned.max(axis=1), max((subject.layout.alignment or 1) * BYTE, forced.max()))
     sizes, alignments = -(-end // most) * most // BYTE, most // BYTE
