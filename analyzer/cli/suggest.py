@@ -171,9 +171,8 @@ def _offered(found: Explanation, premises: Premises, trace: Path | None) -> tupl
         # A nested record has the share of the record around it.
         inner = {record.id: shares.get(answer.finding.rank, 0.0) for answer, record in records}
         total = replace(total, shares={**total.shares, **inner})
-        advised = advise(found.findings, layouts, given_premises, found.accesses)
-        distinct = (record for _, record in records)
-        runs = traced(distinct, found.profile, layouts, trace, members_met(given), total, replayed(advised))
+        more = replayed(advise(found.findings, layouts, given_premises, found.accesses))
+        runs = traced((record for _, record in records), found.profile, layouts, trace, members_met(given), total, more)
         # Advice about the same lines is kept for ``suggested``, so that the trace is read once.
         read = next((one.replay for one in runs.values() if isinstance(one, RecordRuns)), None)
         if read is not None and found.answers is not None and not premises.configurations:
@@ -233,10 +232,7 @@ def suggested(
 def _advice(
     found: Explanation, premises: Premises, trace: Path | None, read: Replay | None = None
 ) -> dict[int, tuple[StructuralAdvice, ...]]:
-    """Structural advice by the rank of the line, each piece once, at the hottest line it holds for.
-
-    ``read`` is the trace, if it was read for the records of the advice already.
-    """
+    """Structural advice by line, each piece at the hottest; ``read`` is the trace, if it was read for it already."""
     from linesmith.tuner.structure.advise import AdvisedFinding, advise, with_gains
 
     question, answers = _question("advice", found, premises, trace), None if premises.configurations else found.answers

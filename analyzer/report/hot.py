@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What is hot in a profile, on one screen: a table of records, the next command, and a paragraph on its record.
-
-A miss is between two members, or on one that several CPUs write. Members that miss for stores to the same one are a
-group, and elements of one array are one member.
-"""
+"""What is hot in a profile, on one screen: a table of records, the next command, and a paragraph on its record."""
 
 from __future__ import annotations
 
@@ -24,16 +20,13 @@ from linesmith.analyzer.sharing.triage import doubted, mostly_doubted
 
 # Records that have a row at most, and the least share of one; the others are counted in one row.
 MOST_ROWS, LEAST_ROW = 12, 0.01
-# In place of what a layout removes, where that may be nothing or all of it.
-UNKNOWN = "unknown"
-# Shares that do not add up to all by so much are of lines that a text leaves out.
-LEAST_LEFT_OUT = 0.005
-MOST_REMARKS = 2
-# Lines of a row, of one among many, and of all records together; characters of a remark and of a command; lines of the
-# paragraph.
-MOST_CELL, LEAST_CELL, MOST_TABLE, MOST_REMARK, MOST_COMMAND, MOST_PARAGRAPH = 6, 4, 38, 180, 60, 8
-# Memory that holds no known record.
-MOST_PLACES = 4
+# In place of what a layout removes, where that may be nothing or all of it; what shares lack that a text leaves out.
+UNKNOWN, LEAST_LEFT_OUT = "unknown", 0.005
+_SUGGEST = "suggest says what a change saves, how surely, and costs"
+# Lines of a row, of one among many, of all records together and of the paragraph; characters of a remark and of a
+# command; remarks; kinds of memory that holds no known record.
+MOST_CELL, LEAST_CELL, MOST_TABLE, MOST_PARAGRAPH = 6, 4, 38, 8
+MOST_REMARK, MOST_COMMAND, MOST_REMARKS, MOST_PLACES = 180, 60, 2, 4
 # What a narrow cell leaves out: functions, then remedies that no layout is.
 _LEFT_OUT = re.compile(r", in [^;]+"), re.compile(r"(?<=true sharing|k contention): [^;]+(?=; )")
 # Columns of the figures, and of the width that they leave the parts of the other columns.
@@ -73,8 +66,7 @@ def render_table(
     if sentence := quiet(records, shown.profile):
         return f"{prose(sentence, columns=columns)}\n"
     blocks = ["\n".join(_head(records, elf, shown, columns)), "\n".join(_table(records, shown, columns, full))]
-    helped = _helped(records)
-    if helped and suggest:
+    if (helped := _helped(records)) and suggest:
         gained = by_layout(helped).replace("≤", "at most")
         of = f", {gained} of all {unit(shown)}" if gained != UNKNOWN else ""
         gain = f"largest gain by moving members: {helped.name}{of}; {_SUGGEST}"
@@ -101,20 +93,16 @@ def _head(records: Sequence[RecordContention], elf: ElfIdentity, shown: ProfileS
         counting = "accesses counted in simulated caches, not sampled on hardware"
         yield prose(f"recorded on {recording.on}, {machine}: {counting}", then="  ", columns=columns)
     yield from (prose(cut(one.text, MOST_REMARK), "remark: ", "  ", columns) for one in profile.remarks[:MOST_REMARKS])
-    more = len(profile.remarks) - MOST_REMARKS
-    yield from [f"and {counted(more, 'more remark')}: --full"] if more > 0 else []
+    if (more := len(profile.remarks) - MOST_REMARKS) > 0:
+        yield f"and {counted(more, 'more remark')}: --full"
 
 
 def _helped(records: Sequence[RecordContention]) -> RecordContention | None:
     """The record of which another order removes most; nothing is promised of members that may be others."""
-    sure = (one for one in records if one.movable and not _in_doubt(one))
+    # As ``suggest`` asks of each line on which members meet: whether these are known on any.
+    met = {id(one): [finding for finding in one.findings if finding.cost.sharings] for one in records}
+    sure = (one for one in records if one.movable and not (met[id(one)] and all(map(mostly_doubted, met[id(one)]))))
     return max(sure, key=lambda one: one.removable.most, default=None)
-
-
-def _in_doubt(one: RecordContention) -> bool:
-    """Whether on no line of the record members meet that are known, which is what ``suggest`` asks of each line."""
-    met = [finding for finding in one.findings if finding.cost.sharings]
-    return bool(met) and all(map(mostly_doubted, met))
 
 
 def unit(shown: ProfileSection) -> str:
@@ -170,13 +158,16 @@ def record_rows(
     The record that a layout helps most has a row. Others are further records, what is not known, and what emulation
     makes hot.
     """
-    named = [one for one in records if one.name and not one.apart]
+    named, recording = [one for one in records if one.name and not one.apart], shown.profile.recording
     most = len(named) if full else min(count, max(1, sum(one.share >= LEAST_ROW for one in named)))
     if (helped := _helped(records)) and helped not in named[:most]:
         named.remove(helped)
         named.insert(most - 1, helped)
     for one in named[:most]:
-        record = _record(one, shown)
+        place = one.places[0] if one.places else "heap" if recording and recording.ring == "user" else ""
+        kind, _, name = place.partition(" ")
+        where = _PLACES.get(place, kind if name == one.name else place)
+        record = ": ".join((one.name, ", ".join(filter(None, (where, counted(one.lines, "line"))))))
         yield RecordRow(f"{one.share:.1%}", by_layout(one), record, members_that_meet(one), what_to_do(one))
     unknown, apart = [one for one in records if not one.name and not one.apart], [one for one in records if one.apart]
     owners = ", ".join(f"{one.apart} {one.share:.1%}" for one in apart)
@@ -202,16 +193,6 @@ def _memory(unknown: Sequence[RecordContention]) -> str:
     return f" ({counted(count, 'line')}){': ' if any(words) else ''}{'; '.join(filter(None, words))}"
 
 
-def _record(one: RecordContention, shown: ProfileSection) -> str:
-    """What it is called, where it lies, and on how many lines."""
-    recording = shown.profile.recording
-    place = one.places[0] if one.places else "heap" if recording and recording.ring == "user" else ""
-    kind, _, name = place.partition(" ")
-    where = _PLACES.get(place, kind if name == one.name else place)
-    lines = counted(one.lines, "line")
-    return f"{one.name}: {where}, {lines}" if where else f"{one.name}: {lines}"
-
-
 def by_layout(one: RecordContention) -> str:
     """What another order or alignment can remove, of the profile; ``-`` where that is nothing that is worth it."""
     named = one.several or not _OF_LAYOUT.isdisjoint(one.kinds)
@@ -222,8 +203,6 @@ def by_layout(one: RecordContention) -> str:
         return UNKNOWN
     return "-" if most == "0.0%" else most if least == most else f"≤ {most}"
 
-
-# The words of a record: which members meet, who writes them, what can help; and a paragraph.
 
 # Members of a group in a row and in the paragraph; groups, functions.
 MOST_VICTIMS, MOST_NAMED, MOST_GROUPS, MOST_FUNCTIONS = 2, 6, 2, 3
@@ -260,14 +239,11 @@ class PairGroup:
     of_other: bool
 
 
-_SUGGEST = "suggest says what a change saves, how surely, and costs"
 # Links of lists and trees, which no CPU can have of its own.
 _LINKS = ("next", "prev", "pprev", "first", "rb_left", "rb_right", "rb_node", "rb_leftmost", "__rb_parent_color")
-# What is wrong, what can help, and the group of members that this is about, as far as it is known.
-_Part = tuple[TriageKind, str, PairGroup | None]
 
 
-def _parts(one: RecordContention) -> Iterator[_Part]:
+def _parts(one: RecordContention) -> Iterator[tuple[TriageKind, str, PairGroup | None]]:
     """What is wrong with a record, the main thing first; what a layout can do is named if it removes enough."""
     groups = _groups(one)
     own = next((group for group in groups if group.itself), None)
@@ -293,14 +269,13 @@ def _shown_groups(one: RecordContention) -> list[PairGroup]:
     """Those that the advice is about, in its order, then the heaviest others that count."""
     groups = _groups(one)
     counting = [group for group in groups if group.contended.most >= LEAST_GROUP * groups[0].contended.most]
-    shown: list[PairGroup] = []
-    for _, _, group in _parts(one):
-        shown += [group] if group and group not in shown else []
+    told = [group for _, _, group in _parts(one) if group]
+    shown = [group for at, group in enumerate(told) if group not in told[:at]]
     return [*shown, *(group for group in counting if group not in shown)][: max(MOST_GROUPS, len(shown))]
 
 
 def _groups(one: RecordContention) -> list[PairGroup]:
-    """All groups of a record, heaviest first; of the same weight first those of several members."""
+    """All groups of a record, heaviest first; of the same weight first those of several members; an array is one."""
     found: dict[tuple[str, bool], list[RecordPair]] = {}
     for pair in one.pairs:
         writer = _INDEX.sub("[]", pair.writer)
@@ -319,25 +294,22 @@ def members_that_meet(one: RecordContention) -> str:
     words, named = list[str](), set[str]()
     for group in _shown_groups(one):
         function = next((pair.function for pair in group.pairs if pair.function), "")
-        words.append(_met(one, group, MOST_VICTIMS, function if group.writer not in named else ""))
+        words.append(_met(one, [(group, function if group.writer not in named else "")], MOST_VICTIMS))
         named.add(group.writer)
     return "; ".join(words) or (_touched(one) if one.findings else "not examined")
 
 
-def _met(one: RecordContention, group: PairGroup, most: int, by: str, used: str = "") -> str:
-    """Who misses after stores to whom; ``by`` are the functions that store, ``used`` those that miss."""
-    if group.itself and not used:
+def _met(one: RecordContention, same: Sequence[tuple[PairGroup, str]], most: int, used: str = "") -> str:
+    """Who misses after stores to whom, each with the functions that store; ``used`` are those that miss."""
+    group, by = same[0]
+    if group.itself and not used and len(same) == 1:
         return f"{_leaf(one, group.writer)} is written by several CPUs{f', in {by}' if by else ''}"
-    return f"{_missing(one, group, most, used)} after stores to {_stored(one, group, by)}"
-
-
-def _missing(one: RecordContention, group: PairGroup, most: int, used: str) -> str:
     names = [_leaf(one, group.writer)] if group.itself else [_shown(one, name) for name in group.victims]
-    return f"{listed(names, most)}{f' (in {used})' if used else ''} {'misses' if len(names) == 1 else 'miss'}"
-
-
-def _stored(one: RecordContention, group: PairGroup, by: str) -> str:
-    return f"{'itself' if group.itself else _shown(one, group.writer)}{f' by {by}' if by else ''}"
+    missing = f"{listed(names, most)}{f' (in {used})' if used else ''} {'misses' if len(names) == 1 else 'miss'}"
+    stored = (
+        f"{'itself' if each.itself else _shown(one, each.writer)}{f' by {code}' if code else ''}" for each, code in same
+    )
+    return f"{missing} after stores to {', or to '.join(stored)}"
 
 
 def _shown(one: RecordContention, name: str) -> str:
@@ -388,15 +360,12 @@ def _paragraph(one: RecordContention, unit: str, columns: int) -> str:
     """Who misses on the record, who writes, and from where, in whole sentences; ``unit`` is what the profile counts."""
     sentences = list(_sentences(one, unit))
     lock = next((finding.lock for finding in one.findings if finding.lock), None)
-    came = _callers(one)
-    sentences += [f"These functions are called from {came}."] if came else []
+    sentences += [f"These functions are called from {came}."] if (came := _callers(one)) else []
     if lock and lock.holders:
         sentences.append(f"The lock {lock.name} is held in {listed(lock.holders, MOST_FUNCTIONS)}.")
-    while True:
-        shown = prose(f"{one.name}: {' '.join(sentences)}", columns=columns) if sentences else ""
-        if len(sentences) <= 1 or len(shown.splitlines()) <= MOST_PARAGRAPH:
-            return shown
-        sentences.pop()
+    texts = (f"{one.name}: {' '.join(sentences[:count])}" for count in range(len(sentences), 0, -1))
+    shown = [prose(text, columns=columns) for text in texts]
+    return next((text for text in shown if len(text.splitlines()) <= MOST_PARAGRAPH), "".join(shown[-1:]))
 
 
 def _sentences(one: RecordContention, unit: str) -> Iterator[str]:
@@ -410,17 +379,14 @@ def _sentences(one: RecordContention, unit: str) -> Iterator[str]:
         # Samples do not say after stores to which of several members: the same misses are counted once.
         same = [each for each in every if (each.victims, each.contended) == (group.victims, group.contended)]
         same = [group] if sure or group.contended.least else same
-        by = [_storing(one, each) if each.writer not in stored else "" for each in same]
-        used, contended = _functions(group.pairs, writes=False), group.contended
-        what = _met(one, group, MOST_NAMED, by[0], used)
-        if len(same) > 1:
-            after = ", or to ".join(_stored(one, each, code) for each, code in zip(same, by, strict=True))
-            what = f"{_missing(one, group, MOST_NAMED, used)} after stores to {after}"
-            contended = Bounds(group.contended.most, group.contended.most)
+        by = [(each, _storing(one, each) if each.writer not in stored else "") for each in same]
+        what = _met(one, by, MOST_NAMED, _functions(group.pairs, writes=False))
+        most = group.contended.most
+        contended = Bounds(most, most) if len(same) > 1 else group.contended
         yield f"{what}: {count_range(contended)}{'' if stored else f' {unit}'} ({_share(one, contended)})."
         left = [each for each in left if each not in same]
         stored.update(each.writer for each in same)
-        rest -= contended.most
+        rest -= most
         exact = exact and contended.least == contended.most
     text = [finding for finding in one.findings if not finding.simulated]
     rows = (function.contended for finding in text for member in finding.members for function in member.functions)

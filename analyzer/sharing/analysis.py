@@ -158,9 +158,8 @@ def explain(
     lines = profile.lines
     if accesses is not None and not is_kernel(reading.layouts):
         profile, accesses, symbols = with_written_names(profile, accesses, reading.identity)
-    digest = digest if profile.lines is lines else b""
+    digest, question = digest if profile.lines is lines else b"", ("explanation",)
     answers = kept_answers(reading, profile, digest, trust.value, accesses is not None, top)
-    question = ("explanation",)
     if answers is not None and (kept := answers.load(question, _KeptExplanation)) is not None:
         return replace(kept.explanation(reading, profile, accesses, answers), symbols=symbols)
     found = replace(_explained_anew(reading, profile, top, accesses, symbols, trust), answers=answers)
@@ -312,11 +311,9 @@ def _code_of(lines: Sequence[CacheLine], profile: Profile, elf: Path, symbols: M
     written = {symbols[name]: name for name in (*whole, *cut) if name in symbols}
     asked = [symbols.get(name, name) for name in whole] + [symbols[name] for name in cut if name in symbols]
     code = asked, [name for name in cut if name not in symbols]
-    declared, found = touched(elf, *code), operands(elf, *code)
-    if not written:
-        return declared, found
-    declared = tuple(replace(one, function=written.get(one.function, one.function)) for one in declared)
-    return declared, tuple(replace(it, function=written.get(it.function, it.function)) for it in found)
+    told = (replace(it, function=written[it.function]) if it.function in written else it for it in touched(elf, *code))
+    used = (replace(it, function=written[it.function]) if it.function in written else it for it in operands(elf, *code))
+    return tuple(told), tuple(used)
 
 
 def _refuse_unfit(reading: Reading, profile: Profile, trust: Trust) -> None:

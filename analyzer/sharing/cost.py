@@ -260,12 +260,10 @@ def _writers(parts: Sequence[LinePart], cpu: int | None) -> dict[str, int]:
 
 def recorded_cost(line: CacheLine, names: Mapping[int, str], parts: Sequence[LinePart] = ()) -> LineCost:
     """The cost of a line with conflicts; ``names`` give the part at an offset."""
-    grouped: dict[tuple[str, str], tuple[int, float]] = {}
-    misses: int = 0
-    cycles: float = 0
+    grouped: dict[tuple[str, str], tuple[int, int]] = {}
+    misses = cycles = 0
     for one in line.conflicts:
-        offset, by = one.offset, one.writer_offset
-        pair = names.get(offset, f"{offset:#x}"), names.get(by, f"{by:#x}")
+        pair = names.get(one.offset, f"{one.offset:#x}"), names.get(one.writer_offset, f"{one.writer_offset:#x}")
         missed, waited = grouped.get(pair, (0, 0))
         own, took = one.misses, conflict_cycles(one)
         grouped[pair] = missed + own, waited + took
@@ -353,7 +351,7 @@ def unlisted(line: CacheLine) -> int:
     return missing if missing > len(line.accesses) * (1 + _ROUNDING * line.contended) else 0
 
 
-def conflict_cycles(one: Conflict) -> float:
+def conflict_cycles(one: Conflict) -> int:
     """What the misses of one conflict of a recording take."""
     if one.stores:
         return one.local * DEFAULTS.taken_local + one.remote * DEFAULTS.taken_remote

@@ -12,12 +12,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from linesmith.analyzer.attribution.lock import has_lock, is_lock, is_lock_word, waits_for_lock
 from linesmith.analyzer.attribution.variables import ObjectMap
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.layouts.containment import Containment, containment_of
+from linesmith.analyzer.layouts.containment import containment_of
 from linesmith.analyzer.layouts.gaps import lines_touched, straddles
 from linesmith.analyzer.model import (
     ADJACENT_LINE_BYTES,
@@ -225,18 +224,12 @@ def names_by_address(line: CacheLine, frame: RecordFrame, known: ObjectMap, layo
         first = begin if first is None else first
         distance = begin - (line.address or 0)
         of = "" if begin == first else f" of the {layouts.by_id(layout).name} at {distance:#x}"
-        names[offset] = f"{_part_at(containment_of(layouts), layout, address - begin)}{of}"
+        leaves, name = containment_of(layouts).leaves(layout, address - begin), f"{address - begin:#x}"
+        if leaf := min(leaves, key=lambda one: bool(one.member.dimensions), default=None):
+            lock = has_lock(name for name, _ in leaf.chain) or is_lock_word(leaf.member)
+            name = _part(leaf.path, re.split(r"[.[]", leaf.path)[0], lock=lock)
+        names[offset] = f"{name}{of}"
     return names
-
-
-@lru_cache(maxsize=1 << 12)
-def _part_at(containment: Containment, layout: int, offset: int) -> str:
-    """The part at a byte of the record; lines without number have it."""
-    leaf = min(containment.leaves(layout, offset), key=lambda one: bool(one.member.dimensions), default=None)
-    if leaf is None:
-        return f"{offset:#x}"
-    lock = has_lock(name for name, _ in leaf.chain) or is_lock_word(leaf.member)
-    return _part(leaf.path, re.split(r"[.[]", leaf.path)[0], lock=lock)
 
 
 def top_names(members: Sequence[LineMember], objects: Sequence[LineObject]) -> Mapping[int, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from linesmith.analyzer.attribution.line_objects import is_kernel
@@ -119,7 +119,7 @@ def contention_by_record(
     """
     explained = {finding.rank: finding for finding in found}
     known, apart = ObjectMap(profile.areas), lines_apart(profile)
-    waits = list(map(_waits(profile), profile.lines))
+    waits = [sum(o.misses for o in it.conflicts) if profile.recording else it.contended for it in profile.lines]
     total = sum(waits) or 1
     of_memory: dict[str, set[str]] = {}
     for one in explained.values():
@@ -184,11 +184,6 @@ def quiet(records: Iterable[RecordContention], profile: Profile) -> str:
     if sampling is None or contended >= QUIET_MISSES or contended >= 0.01 * sampling.samples:
         return ""
     return f"quiet: {contended:,.0f} of {sampling.samples:,} samples were contended loads; nothing to do"
-
-
-def _waits(profile: Profile) -> Callable[[CacheLine], int]:
-    """What counts as contended on a line."""
-    return lambda line: sum(one.misses for one in line.conflicts) if profile.recording else line.contended
 
 
 def _memory(area: ObjectArea | None) -> str:

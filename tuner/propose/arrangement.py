@@ -226,12 +226,11 @@ def _laid_out(subject: ContendedRecord, batch: Sequence[Arrangement]) -> tuple[I
     np.put_along_axis(rank, orders, np.arange(len(subject.parts), dtype=np.int16), 1)
     order = np.argsort(rank[:, subject.owners], axis=1, kind="stable")
     starts, end, rows = np.empty_like(aligned), np.zeros(len(batch), np.int64), np.arange(len(batch)) * len(shapes)
-    spans = (unit.max() >= 0) & (unit[order] >= 0).any(axis=0)
     # Alignments are powers of two.
-    for column, spanned in zip(np.ascontiguousarray(order.T), spans.tolist(), strict=True):
+    for column, spanned in zip(np.ascontiguousarray(order.T), unit[order].max(axis=0).tolist(), strict=True):
         step, bits = aligned.take(rows + column), size.take(column)
         begin = (end + step - 1) & -step
-        if spanned:
+        if spanned >= 0:
             end = (end + forced[column] - 1) & -forced[column]
             over = (((end & (step - 1)) + bits + step - 1) & -step) > unit[column]
             begin = np.where(over, (end + step - 1) & -step, end)

@@ -81,9 +81,8 @@ def traced(
 ) -> dict[int, RecordRuns | str]:
     """The run of each record in a trace of the recording ``profile``; raises ``TraceError``.
 
-    A trace is read for ``further`` records as well, so that the replay in a run serves for these, too.
-
-    Where the machine fetches pairs of lines, pairs are what counts. ``named`` has the alternatives of unions that are
+    It is read for ``further`` records as well: the replay in a run serves for these, too. Where the machine fetches
+    pairs of lines, pairs are what counts. ``named`` has the alternatives of unions that are
     meant, by record. Misses are parts of the ``total``, of a record that is not in it as the trace has them.
     """
     distinct = {record.id: record for record in records}

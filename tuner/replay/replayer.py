@@ -65,11 +65,9 @@ class Replay:
     """A trace, read once, from which any plan for its scenes can be run."""
 
     def __init__(self, native: _replay.Replayer, scenes: tuple[TraceScene, ...], read: Replay | None = None) -> None:
-        self._native = native
-        self.scenes = scenes
-        self._read: dict[tuple[_replay.Row, ...], int] = (
-            read._read if read else {rows: number for number, rows in enumerate(_distinct(scenes))}
-        )
+        self._native, self.scenes = native, scenes
+        numbers = {rows: number for number, rows in enumerate(_distinct(scenes))}
+        self._read: dict[tuple[_replay.Row, ...], int] = numbers if read is None else read._read
         self._numbers = [self._read[_rows(one)] for one in scenes]
         self.counts = TraceCounts(*native.counts)
         self.nodes = tuple(native.nodes)

@@ -73,7 +73,7 @@ class RecordRuns:
         line_bytes: int = CACHE_LINE_BYTES,
     ) -> None:
         """``counted`` is what the profile counts of the record; ``None``: misses are reported as the run has them."""
-        self._runs = tuple(runs)
+        self._runs, self.replay = tuple(runs), runs[0][0]
         self.layouts = layouts
         self._whole = whole
         self._line_bytes = line_bytes
@@ -84,14 +84,9 @@ class RecordRuns:
         self._scale = 1.0 if counted is None or not self.now.total else counted / self.now.total
 
     @property
-    def replay(self) -> Replay:
-        """The first run."""
-        return self._runs[0][0]
-
-    @property
     def nodes(self) -> tuple[int, ...]:
         """The node of each CPU."""
-        return self._runs[0][0].nodes
+        return self.replay.nodes
 
     @property
     def complete(self) -> bool:
@@ -228,15 +223,15 @@ class RecordRuns:
 
     def _remarks(self) -> Iterator[str]:
         """What makes the numbers doubtful, as sentences."""
-        replay = self._runs[0][0]
-        if replay.counts.dropped:
-            share = replay.counts.dropped / (replay.counts.dropped + replay.counts.kept)
+        counts = self.replay.counts
+        if counts.dropped:
+            share = counts.dropped / (counts.dropped + counts.kept)
             yield f"the trace was full before the end: the last {share:.1%} of its accesses are missing"
         if self.here.doubtful:
             names = ", ".join(self.here.doubtful)
             yield f"taken as objects of one type, though other types may be among them: {names}"
-        if replay.untraced:
-            yield f"{replay.untraced:,} accesses to lines beyond the first 25 million are not among all misses"
+        if self.replay.untraced:
+            yield f"{self.replay.untraced:,} accesses to lines beyond the first 25 million are not among all misses"
 
 
 def widened(of_draws: Interval, change: float) -> Interval:

@@ -302,7 +302,8 @@ def sampled_scene(
         known = [area for kind in scene(record, given, layouts).kinds for area in kind.areas]
         return scene(record, (*given, *separate(outside(known, findings), layouts)), layouts)
     objects = [finding.objects[0] for finding in findings]
-    if kernel is None or areas or all(_fixed(one) for one in objects):
+    fixed = (one.row or one.variable or one.origin.startswith((ObjectKind.GLOBAL, ObjectKind.HEAP)) for one in objects)
+    if kernel is None or areas or all(fixed):
         return scene(record, separate(findings, layouts), layouts)
     outer = layouts.by_id(objects[0].layout or 0)
     return scene(record, (_slab(outer, objects, layouts, kernel),), layouts)
@@ -311,12 +312,6 @@ def sampled_scene(
 def addresses(findings: Sequence[Finding], here: TraceScene, layouts: Layouts) -> tuple[int, ...]:
     """Where in the scene the first object of each finding begins; findings of objects in one phase have the same."""
     return tuple(_address(finding, here, layouts) for finding in findings)
-
-
-def _fixed(found: LineObject) -> bool:
-    return (
-        found.row is not None or bool(found.variable) or found.origin.startswith((ObjectKind.GLOBAL, ObjectKind.HEAP))
-    )
 
 
 def _slab(outer: Layout, objects: Sequence[LineObject], layouts: Layouts, kernel: Kernel) -> ObjectArea:

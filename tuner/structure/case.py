@@ -36,7 +36,6 @@ from linesmith.analyzer.model import (
     RecordKind,
     SlabCache,
     TriageKind,
-    TypeAccesses,
 )
 from linesmith.analyzer.sharing.parts import own_members
 from linesmith.analyzer.slab.allocation import CacheOptions, Kernel, cache_of, own_cache
@@ -103,11 +102,10 @@ class AdvicePremises:
         self.premises = premises
         self.accesses = accesses
         self.containment = containment_of(layouts)
-        self.code_of = lru_cache(maxsize=None)(self._code_of)
-
-    def _code_of(self, layout: int) -> TypeAccesses | None:
-        """Who touches the record with this id."""
-        return None if self.accesses is None else accesses_of(self.layouts.by_id(layout), self.layouts, self.accesses)
+        # Who touches the record with this id.
+        self.code_of = lru_cache(maxsize=None)(
+            lambda one: None if accesses is None else accesses_of(layouts.by_id(one), layouts, accesses)
+        )
 
     @cached_property
     def pointers(self) -> Mapping[str, list[tuple[Layout, str]]]:
