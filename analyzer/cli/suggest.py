@@ -155,7 +155,6 @@ def _offered(found: Explanation, premises: Premises, trace: Path | None) -> tupl
     from linesmith.tuner.propose.candidates import MOST_JUDGED, answers
     from linesmith.tuner.replay.recommend import judged, members_met, sampled, traced
     from linesmith.tuner.replay.runs import RecordRuns
-    from linesmith.tuner.structure.advise import advise, replayed
 
     layouts, given_premises = found.reading.layouts, premises
     shares = shares_by_line(found.records, found.findings)
@@ -167,10 +166,11 @@ def _offered(found: Explanation, premises: Premises, trace: Path | None) -> tupl
         with shown("reconstructing runs from the samples") as progress:
             runs = sampled(given, found.findings, found.profile, layouts, premises, progress)
     else:
-        total = _total(found)
+        from linesmith.tuner.structure.advise import advise, replayed
+
         # A nested record has the share of the record around it.
         inner = {record.id: shares.get(answer.finding.rank, 0.0) for answer, record in records}
-        total = replace(total, shares={**total.shares, **inner})
+        total = replace(whole := _total(found), shares={**whole.shares, **inner})
         more = replayed(advise(found.findings, layouts, given_premises, found.accesses))
         runs = traced((record for _, record in records), found.profile, layouts, trace, members_met(given), total, more)
         # Advice about the same lines is kept for ``suggested``, so that the trace is read once.

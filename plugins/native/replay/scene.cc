@@ -10,7 +10,7 @@
 namespace linesmith::replay {
 namespace {
 
-constexpr std::size_t kMostEvents = std::size_t{1} << 27;  // 3 GiB while they are sorted
+constexpr std::size_t kMostEvents = std::size_t{1} << 27;  // 4 GiB with what is listed of them
 
 }  // namespace
 
