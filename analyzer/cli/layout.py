@@ -155,7 +155,7 @@ def maps_of(
     if drawing.profile is not None:
         where = drawing.profile.name if drawing.profile != Path("/dev/stdin") else "standard input"
         heats = _heats(elf, drawing.profile, reading, records, types, drawing)
-        made = [(one, heat, f"{heat.contended:,} contended samples of it in {where}") for one, heat in heats]
+        made = [(one, heat, f"{heat.contended:,} contended accesses of it in {where}") for one, heat in heats]
     else:
         options.refuse_many(len(records))
         made = [(one, code_heat(one, layouts, accesses) if accesses else NO_HEAT, caption) for one in records]

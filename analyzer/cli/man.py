@@ -26,6 +26,7 @@ _STATUS = (
     ("1", "Differences, violations, something made worse, obstacles, nothing measured, a part missing, or time over."),
     ("2", "Error: one line on standard error says what is wrong and what to do next."),
     ("130", "Interrupted."),
+    ("other", "Of `record` alone: the status of its command."),
 )
 _ENVIRONMENT = "Variables and files can set options: `linesmith config` lists them with the values that they have now."
 

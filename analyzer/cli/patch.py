@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 _ALL_SMALL = (
-    "Nothing to change: every record has too small a part of the contended accesses; with --type NAME, `linesmith"
+    "Nothing to change: every record has too small a part of the profile; with --type NAME, `linesmith"
     " patch` takes a record anyway."
 )
 

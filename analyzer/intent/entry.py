@@ -234,7 +234,7 @@ def _reason(grounds: Grounds) -> str:
     contended = sum(line.cost.contended if line.cost.exact else line.contended for line in grounds.lines)
     count = len(grounds.lines)
     held = "1 line holds" if count == 1 else f"{count:,} lines hold"
-    weight = "" if grounds.nominal else f", with {contended:,} contended accesses"
+    weight = "" if grounds.nominal else f", with {contended:,} {grounds.lines[0].unit}"
     said = [f"{grounds.profile}: {held} a {grounds.layout.title}{weight}"]
     for pair in _heaviest(grounds) if contended else ():
         if pair.weight >= contended * _LEAST_SHARE:

@@ -35,8 +35,8 @@ def line_map(
 ) -> LineMap:
     """The record as an object of it lies that starts ``phase`` bytes into a line of ``line_bytes``.
 
-    Without a phase that of most contended samples is taken, 0 where there are none. ``caption`` is before what is
-    known of the phases. Heat is a share of the record's contended samples, with those of its lines that may be of it.
+    Without a phase that of most contended accesses is taken, 0 where there are none. ``caption`` is before what is
+    known of the phases. Heat is a share of the record's contended accesses, with those of its lines that may be of it.
     """
     start = (heat.phases[0][0] if heat.phases else 0) if phase is None else phase
     start %= line_bytes
@@ -47,7 +47,7 @@ def line_map(
     found = fields(layout, layouts, (spot.path for spot in heat.spots))
     cells = [one for run in _runs(found, size) for one in _cells(run, canvas)]
     share = heat.unplaced / heat.whole if heat.unplaced else 0.0
-    unplaced = f"{share:.0%} of the contended samples are in no row" if share >= LEAST_UNPLACED else ""
+    unplaced = f"{share:.0%} of the contended accesses are in no row" if share >= LEAST_UNPLACED else ""
     remarks = "; ".join(part for part in (caption, _phases(heat, line_bytes), unplaced) if part)
     whole = -(-(start + layout.size) // line_bytes)
     lines = tuple(_lines(cells))
@@ -94,7 +94,7 @@ class _Canvas:
         return self.spots[bisect_left(self.offsets, first) : bisect_left(self.offsets, first + size)]
 
     def share(self, spots: Iterable[TouchedSpot]) -> float | None:
-        """How much of the record's contended samples these are."""
+        """How much of the record's contended accesses these are."""
         return None if self.total is None else sum(spot.contended for spot in spots) / (self.total or 1)
 
 

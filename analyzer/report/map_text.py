@@ -165,7 +165,7 @@ def key(maps: Sequence[LineMap], shades: str) -> Iterator[str]:
     shown = {level(cell) for cell in cells} - {0}
     if shown:
         signs = [f"{shades[number]} {text}" for number, text in enumerate(levels()) if number in shown]
-        yield f"heat (share of the contended samples): {', '.join(signs)}; r read, w written"
+        yield f"heat (share of the contended accesses): {', '.join(signs)}; r read, w written"
     if any(cell.moved for cell in cells):
         yield f"{MOVED} moved"
 

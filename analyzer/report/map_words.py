@@ -16,7 +16,7 @@ from linesmith.analyzer.model import Cell, CellKind, LineMap, Profile, Toucher
 from linesmith.analyzer.report.candidate import Suggested
 from linesmith.analyzer.report.prose import counted, runs, short
 
-# From these shares of the contended samples on a cell is drawn one level hotter; below the first, it was touched.
+# From these shares of the contended accesses on a cell is drawn one level hotter; below the first, it was touched.
 _LEVELS = (0.0001, 0.05, 0.15, 0.35)
 HOTTEST = len(_LEVELS) + 1
 MOST_TOUCHERS = 3
@@ -100,7 +100,7 @@ def _seen(cell: Cell) -> Iterator[str]:
         yield "nobody was seen to touch it"
         return
     if cell.heat is not None:
-        yield f"{percent(cell.heat)} of the record's contended samples"
+        yield f"{percent(cell.heat)} of the record's contended accesses"
     yield counts(cell)
 
 
@@ -130,7 +130,7 @@ def summary(drawn: LineMap) -> str:
     for line in sorted((line for line in drawn.lines if line.heat), key=lambda line: -(line.heat or 0))[:3]:
         cells = sorted((cell for cell in line.cells if level(cell)), key=lambda cell: -(cell.heat or 0))
         names = ", ".join(f"{name(cell)} ({percent(cell.heat or 0)})" for cell in cells[:MOST_TOUCHERS])
-        share = f"{percent(line.heat or 0)} of the record's contended samples"
+        share = f"{percent(line.heat or 0)} of the record's contended accesses"
         sentences.append(f"Line {line.number} of the object has {share}: {names}.")
     return " ".join(sentences)
 

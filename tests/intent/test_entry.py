@@ -143,14 +143,14 @@ def doubted(doubt: str) -> Finding:
 @pytest.mark.parametrize(
     ("told", "weight", "more"),
     [
-        (grounds(), ", with 200 contended accesses", ""),
+        (grounds(), ", with 200 contended loads", ""),
         (grounds(nominal=True), "", ""),  # shares alone give no number of accesses
         (
             grounds(PIPE, replace(LINE, triage=replace(LINE.triage, pairs=(*LINE.triage.pairs, *NAMELESS)))),
-            ", with 200 contended accesses",
+            ", with 200 contended loads",
             "",
         ),
-        (grounds(PIPE, doubted("0x8 is odd")), ", with 200 contended accesses", "; uncertain: 0x8 is odd"),
+        (grounds(PIPE, doubted("0x8 is odd")), ", with 200 contended loads", "; uncertain: 0x8 is odd"),
     ],
     ids=["plain", "of shares alone", "beside what is no reason", "in doubt"],
 )

@@ -207,7 +207,7 @@ def test_shares_are_of_the_line_also_where_a_paste_left_rows_out() -> None:
     finding = replace(meeting(QUEUE, "tail", "head", samples=100), contended=160)
     drawn = line_map(QUEUE, LAYOUTS, heat_of(QUEUE, LAYOUTS, [finding]))
     assert (drawn.lines[0].cells[0].heat, drawn.lines[0].heat) == (0.625, 0.625)
-    assert drawn.caption == "38% of the contended samples are in no row"
+    assert drawn.caption == "38% of the contended accesses are in no row"
 
 
 def test_the_profile_tells_on_which_cpus_and_nodes_a_function_ran() -> None:

@@ -66,8 +66,8 @@ line 0   8   16  24  32  40  48  56
 line 0: 1 items, 2 capacity, 3 version,
   4 open + hole, 5 lock, 6 head, 7 tail,
   8 name + hole, 9 users
-heat (share of the contended samples): .
-  touched, nobody waited, # 35% and
+heat (share of the contended accesses):
+  . touched, nobody waited, # 35% and
   more; r read, w written
 """)
 
@@ -133,8 +133,8 @@ line 0       8       16      24      32      40      48      56
    1 |h      |i      |
 100% |       |#100%r#|
 
-heat (share of the contended samples): . touched, nobody waited, # 35% and more;
-  r read, w written
+heat (share of the contended accesses): . touched, nobody waited, # 35% and
+  more; r read, w written
 > moved
 """)
 
@@ -216,7 +216,7 @@ def test_who_cannot_see_the_drawing_gets_the_hottest_lines() -> None:
     root = ET.fromstring(line_maps_svg([line_map(layout, table(layout), heat)]))  # noqa: S314
     assert (root.get("role"), [one.tag for one in root[:2]]) == ("img", [f"{SVG}title", f"{SVG}desc"])
     assert root[1].text == (
-        "struct s: 16 bytes on 1 cache line. Line 0 of the object has 100% of the record's contended samples: reads"
+        "struct s: 16 bytes on 1 cache line. Line 0 of the object has 100% of the record's contended accesses: reads"
         " (100%), writes (0%)."
     )
 

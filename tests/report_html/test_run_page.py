@@ -58,7 +58,7 @@ def test_the_verdict_comes_first_and_layouts_of_both_builds_are_drawn(
 
 def test_a_run_with_a_profile_has_its_heat_and_says_why_a_change_helps(browser: Browser, run_page: Path) -> None:
     browser.open(run_page.as_uri())
-    hot = [one for one in browser.texts(".lm-cell > title") if "of the record's contended samples" in one]
+    hot = [one for one in browser.texts(".lm-cell > title") if "of the record's contended accesses" in one]
     assert [one.partition(":")[0] for one in hot] == ["head", "tail"] * 2
     assert browser.texts("#layouts ~ h4") == ["In which phases they meet", "Why: coherence step by step"]
     table = browser.texts("[aria-label^='Phases in which'] tbody tr > *")

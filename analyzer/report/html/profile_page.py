@@ -38,7 +38,7 @@ from linesmith.analyzer.report.findings import (
     share_of_line,
     share_of_member,
 )
-from linesmith.analyzer.report.hot import record_rows
+from linesmith.analyzer.report.hot import record_rows, unit
 from linesmith.analyzer.report.html.page import (
     Emphasis,
     figure,
@@ -92,6 +92,7 @@ def render_profile(suggested: Suggested, part: ProfileSection, unchecked: Sequen
         "untold": max(0, untold - len(more)),
         "refused": [one.refusal for one in suggested.lines if one.refusal and one.finding.rank not in ranks],
         "ended": accounts(profile, findings, part.left_out),
+        "unit": unit(part),
         "counted": "accesses" if profile.recording else "samples",
         "remarks": remark_rows(profile, MOST_REMARKS),
         "unchecked": (*unchecked, *left_out_rows(part.left_out, profile)),
