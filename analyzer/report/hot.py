@@ -22,7 +22,10 @@ from linesmith.analyzer.sharing.triage import doubted, mostly_doubted
 MOST_ROWS, LEAST_ROW = 12, 0.01
 # In place of what a layout removes, where that may be nothing or all of it; what shares lack that a text leaves out.
 UNKNOWN, LEAST_LEFT_OUT = "unknown", 0.005
-_SUGGEST = "suggest says what a change saves, how surely, and costs"
+_SUGGEST = (
+    "suggest names the moves, what they save, how surely, and what they cost. Here no layout was tried and no source"
+    " read: nothing is ready to be sent"
+)
 # Lines of a row, of one among many, of all records together and of the paragraph; characters of a remark and of a
 # command; remarks; kinds of memory that holds no known record.
 MOST_CELL, LEAST_CELL, MOST_TABLE, MOST_PARAGRAPH = 6, 4, 38, 8
@@ -66,12 +69,13 @@ def render_table(
     if sentence := quiet(records, shown.profile):
         return f"{prose(sentence, columns=columns)}\n"
     blocks = ["\n".join(_head(records, elf, shown, columns)), "\n".join(_table(records, shown, columns, full))]
-    if (helped := _helped(records)) and suggest:
-        gained = by_layout(helped).replace("≤", "at most")
+    helped = _helped(records)
+    if suggest:
+        gained = by_layout(helped).replace("≤", "at most") if helped else UNKNOWN
         of = f", {gained} of all {unit(shown)}" if gained != UNKNOWN else ""
-        gain = f"largest gain by moving members: {helped.name}{of}; {_SUGGEST}"
-        command = shell_rows("next:", (*suggest, "--type", helped.type), columns)
-        blocks.append("\n".join([prose(gain, then="  ", columns=columns), *command]))
+        gain = f"largest gain by moving members: {helped.name}{of}" if helped else "no gain by moving members is sure"
+        command = shell_rows("next:", (*suggest, *(("--type", helped.type) if helped else ())), columns)
+        blocks.append("\n".join([prose(f"{gain}; {_SUGGEST}", then="  ", columns=columns), *command]))
     if first := helped or next((one for one in records if one.name and one.kinds and not one.apart), None):
         blocks.append(_paragraph(first, unit(shown), columns))
     return "\n\n".join(filter(None, blocks)) + "\n"
@@ -79,12 +83,12 @@ def render_table(
 
 def _head(records: Sequence[RecordContention], elf: ElfIdentity, shown: ProfileSection, columns: int) -> Iterator[str]:
     profile = shown.profile
-    known = sum(one.share for one in records if one.name or one.apart)
+    known = sum(one.share for one in records if one.name and not one.apart)
     contended = f"{sum(one.contended for one in records):,.0f} {unit(shown)}"
-    which = f", report {shown.section} of {shown.sections} (--section takes another)" if shown.sections > 1 else ""
     title = f" ({profile.title})" if profile.title else ""
+    which = f", report {shown.section} of {shown.sections}{title}, --section takes another," * (shown.sections > 1)
     build = f", build-id {elf.build_id[:12]}" if elf.build_id else ""
-    of = f"{Path(profile.source).name}{which}{title} on {Path(elf.path).name}{build}"
+    of = f"{Path(profile.source).name}{which or title} on {Path(elf.path).name}{build}"
     yield prose(f"{of}: {known:.1%} of {contended} attributed to records", then="  ", columns=columns)
     if recording := profile.recording:
         nodes = counted(len(set(recording.nodes)) or 1, "node")
@@ -189,7 +193,7 @@ def _memory(unknown: Sequence[RecordContention]) -> str:
     count = sum(one.lines for one in unknown)
     reasons = (one.objects[0].reason for record in unknown for one in record.findings if one.objects)
     reason = next(filter(None, reasons), "")
-    words = [listed(known, MOST_PLACES), f"one of them: {reason}" if reason and count > 1 else reason]
+    words = [listed(known, MOST_PLACES), f"of the hottest, {reason}" if reason and count > 1 else reason]
     return f" ({counted(count, 'line')}){': ' if any(words) else ''}{'; '.join(filter(None, words))}"
 
 
@@ -199,7 +203,7 @@ def by_layout(one: RecordContention) -> str:
     if not one.movable and not (named and one.removable.most >= WORTH_MOVING * one.share):
         return "-"
     least, most, share = (f"{part:.1%}" for part in (one.removable.least, one.removable.most, one.share))
-    if least == "0.0%" and most == share:
+    if (least == "0.0%" and most == share) or _in_doubt(one):
         return UNKNOWN
     return "-" if most == "0.0%" else most if least == most else f"≤ {most}"
 
@@ -346,14 +350,16 @@ def what_to_do(one: RecordContention) -> str:
 
 
 def _separate(one: RecordContention, group: PairGroup) -> str:
-    """Which member to move away from those that miss after stores to it."""
+    """Which member to separate from those that miss after stores to it; how, `suggest` says."""
     writer = _shown(one, group.writer)
     if one.fixed:
-        return f"no order helps, all of it is one line; write {writer} less often"
+        return f"no order helps, all of it is one line: write {writer} less often"
+    if by_layout(one) == "-":
+        return "no order removes enough of it"
     array = _INDEX.sub("", group.pairs[0].writer)
     if all(_INDEX.sub("", pair.victim) == array for pair in group.pairs):
         return f"align the elements of {array} to a line each"
-    return f"move {writer} away from {listed([_shown(one, name) for name in group.victims], MOST_VICTIMS)}"
+    return f"separate {writer} from {listed([_shown(one, name) for name in group.victims], MOST_VICTIMS)}"
 
 
 def _paragraph(one: RecordContention, unit: str, columns: int) -> str:

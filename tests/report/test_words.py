@@ -115,18 +115,19 @@ def test_the_next_command_is_for_the_largest_gain_by_layout() -> None:
         == """  a layout  record, and where    members that meet, writers    kind: what to do
 of all  can save  it lives
  30.0%         -  page: slab x, 1      m1 misses after stores to m0  false sharing: no order helps,
-                  line                 by store                      all of it is one line; write
+                  line                 by store                      all of it is one line: write
                                                                      m0 less often
   8.0%    ≤ 2.0%  proxy: slab x, 1     m0 is written by several      true sharing: write m0 less
                   line                 CPUs, in store; m1 misses     often or per CPU; false
-                                       after stores to m0            sharing: move m0 away from m1
-  6.0%    ≤ 5.0%  listener: slab x, 1  m1, m2 and 6 more miss after  false sharing: move m0 away
+                                       after stores to m0            sharing: separate m0 from m1
+  6.0%    ≤ 5.0%  listener: slab x, 1  m1, m2 and 6 more miss after  false sharing: separate m0
                   line                 stores to m0 by store         from m1, m2 and 6 more
   0.9%            and 1 more record
  55.1%            on lines that the profile leaves out
 
 largest gain by moving members: listener, at most 5.0% of all misses after stores by other CPUs;
-  suggest says what a change saves, how surely, and costs
+  suggest names the moves, what they save, how surely, and what they cost. Here no layout was tried
+  and no source read: nothing is ready to be sent
 next: linesmith suggest program profile --type listener
 
 listener: m1, m2, m3, m4, m5, m6 and 2 more miss after stores to m0: 560 misses after stores by
@@ -177,7 +178,7 @@ def test_only_what_the_text_left_out_is_in_no_row_of_it() -> None:
 def test_a_member_that_may_be_another_one_is_marked() -> None:
     members = hot("root", 0, 8, 500), replace(hot("sem", 8, 8, 500), writes=9, doubted=True)
     (one,) = sampled(*members)
-    assert what_to_do(one) == "false sharing: move sem (?) away from root"
+    assert what_to_do(one) == "false sharing: separate sem (?) from root"
     assert members_that_meet(one).startswith("root misses after stores to sem (?)")
     text = told((one,))
     assert text.endswith("may be another member in the build of the report: give its own ELF file to know.")
@@ -232,7 +233,7 @@ def test_the_advice_is_about_the_members_that_meet_in_its_row() -> None:
     own = [(f"m{at}", f"m{at}", 900 - at) for at in (1, 2, 3)]
     one = record("proxy", 0.3, 0.1, TriageKind.TRUE_SHARING, *own, ("m4", "m5", 200), ("m6", "m5", 100))
     assert members_that_meet(one) == "m1 is written by several CPUs, in store; m4, m6 miss after stores to m5 by store"
-    advice = "true sharing: write m1 less often or per CPU; false sharing: move m5 away from m4, m6"
+    advice = "true sharing: write m1 less often or per CPU; false sharing: separate m5 from m4, m6"
     assert what_to_do(one) == advice
     assert what_to_do(replace(one, program=True)) == advice.replace("per CPU", "per thread")
 
@@ -445,6 +446,5 @@ def test_misses_of_which_samples_do_not_say_the_writer_are_counted_once() -> Non
     met = tuple(RecordPair("m1", writer, "", Bounds(0, 5423), stores={f"set_{writer}": 3}) for writer in ("m0", "m1"))
     text = told((replace(record("mapping", 1.0, 1.0, TriageKind.FALSE_SHARING, ("m1", "m0", 1)), pairs=met),))
     assert "m1 misses after stores to m0 by set_m0, or to itself by set_m1: 5,423" in text
-    assert (
-        "largest gain by moving members: mapping; suggest says what a change saves, how surely, and costs next:" in text
-    )
+    assert "largest gain by moving members: mapping; suggest names the moves, what they save, how surely" in text
+    assert "nothing is ready to be sent next:" in text
