@@ -78,9 +78,13 @@ def per_cent(share: float, like: float | None = None) -> str:
     return text if text.strip("-0.") else "0"
 
 
-def span(low: str, high: str) -> str:
-    """``61% to 100%``, or one of the ends where both are the same."""
-    return low if low == high else f"{low} to {high}"
+def span(low: float, high: float, like: float, unit: str = "") -> str:
+    """``61% to 100%``, with more decimals than ``like`` has where both ends would else read the same."""
+    for finer in (1, 10, 100):
+        first, last = (f"{per_cent(one, like / finer)}{unit}" for one in (low, high))
+        if first != last:
+            return f"{first} to {last}"
+    return "without spread"
 
 
 # Names of C++. Parameters and the arguments of templates are left out, so that a name is read once from left to right

@@ -132,12 +132,7 @@ class Saving:
 
     def __str__(self) -> str:
         """``0.65% (0.61 to 0.68)``."""
-        return f"{per_cent(self.share)}% ({span(*self.bounds)})"
-
-    @property
-    def bounds(self) -> tuple[str, str]:
-        """Both ends of the interval in per cent, with the decimals of the value."""
-        return per_cent(self.interval.low, self.share), per_cent(self.interval.high, self.share)
+        return f"{per_cent(self.share)}% ({span(self.interval.low, self.interval.high, self.share)})"
 
 
 def saving(before: float, after: float, whole: float, change: Interval) -> Saving | None:
@@ -155,7 +150,7 @@ def saved(judgement: Judgement) -> Saving | None:
 
 # With more steps than this, a candidate is described by how it was found.
 MOST_STEPS = 2
-MOST_NAMES = 4
+MOST_NAMES = 8
 # Pairs of members that are shown; a candidate for a record with many hot members separates many.
 MOST_PAIRS = 6
 

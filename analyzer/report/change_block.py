@@ -21,7 +21,9 @@ from linesmith.analyzer.model import (
     SlabBasis,
     StructuralAdvice,
 )
-from linesmith.analyzer.report.candidate import Numbered, Saving, Suggested, change, saved, short_change
+from linesmith.analyzer.report.candidate import Numbered, Proposed, Saving, Suggested, change, saved, short_change
+from linesmith.analyzer.report.findings import line_facts
+from linesmith.analyzer.report.hot import met_sentences, what_to_do
 from linesmith.analyzer.report.prose import WIDTH, counted, label_rows, labelled, prose, shell_rows
 from linesmith.analyzer.report.record_changes import RecordAnswer, RecordChange, reason_of
 from linesmith.analyzer.report.structure import tables
@@ -43,6 +45,9 @@ MOST_CACHES = 2
 MOST_HOLDERS = 2
 # Words of other chapters: of the note on what was checked, of a diagnosis.
 _OF_LINE = re.compile(r" \((\d+(?:\.\d+)?%) of the line\)")
+PLAN = "PLAN.toml names the source tree, the build and the benchmark (docs/tuning.md)."
+_OWN_FILE = "give the ELF file of the build that was profiled, or a perf.data: its addresses tell the objects"
+_UNREAD = "the source, which was not read; "
 # How a note begins on what an alignment asks of the allocation of objects.
 _ONLY_WHERE = "Holds only where "
 
@@ -54,19 +59,41 @@ def nothing_to_change(suggested: Suggested, answers: Sequence[RecordAnswer], col
     unit = next((one.unit for one in suggested.findings), "contended loads")
     if not answers or (answers[0].share < WORTH_CHANGING and len(answers) > 1):
         return [f"Nothing to change here: no record has {WORTH_CHANGING:.0%} of the {unit}."]
-    first = answers[0]
+    first = next((one for one in answers if one.record and one.lines), answers[0])
     line = next((one for one in first.lines if one.declined), next(iter(first.lines), None))
     why, where = reason_of(line) if line else first.reason, f" in {first.record}" if first.record else ""
     share = f"{first.share:.1%} of the {unit}"
     rows = prose(f"Nothing to change{where}, with {share}: {why}.", columns=columns).splitlines()
-    _, _, instead = line.refusal.partition("Instead: ") if line else ("", "", "")
-    if instead:
-        rows += label_rows([("instead", instead)], LABEL, columns)
+    rows += label_rows(_not_changed(suggested, first, line, unit), LABEL, columns)
     spread = next((one.record for one in answers if one.record and not one.lines and one.share >= WORTH_CHANGING), "")
     if spread and suggested.given:
         words = ("linesmith", "suggest", *suggested.given, "--type", spread)
         rows += shell_rows(f"  {'next':<{LABEL - 1}}", words, columns)
+    elif first.record and suggested.given and not suggested.narrowed_to:
+        rows += _commands(RecordChange("", None), first, suggested, columns)
     return rows
+
+
+def _not_changed(suggested: Suggested, answer: RecordAnswer, line: Proposed | None, unit: str) -> Iterator[Labelled]:
+    """What there is to know of a record of which no change is recommended: who meets, what was tried, what is left."""
+    record = next((one for one in suggested.records if one.name == answer.record), None)
+    yield from labelled("who", list(met_sentences(record, unit))[:MOST_ROWS] if record else ())
+    tried = sorted(line.candidates if line else (), key=lambda one: one.judgement.change)
+    if tried and not suggested.narrowed_to and (gain := saved(tried[0].judgement)):
+        of = f"{gain} of all {unit}, with {_size(tried[0])}"
+        yield "tried", f"{counted(len(tried), 'candidate')}; the best, {change(tried[0])}, saves {of}"
+    _, _, instead = line.refusal.partition("Instead: ") if line else ("", "", "")
+    _, _, more = line.refusal.partition("To find out: ") if line else ("", "", "")
+    advised = what_to_do(record).split("; ") if record and answer.record else ()
+    instead = instead or "; ".join(one for one in advised if ": " in one and not one.startswith("false sharing"))
+    yield from [("instead", instead)] if instead and not more else []
+    more = more or _OWN_FILE * (not answer.record)
+    yield from [("find out", more)] if more else []
+    facts = line_facts(line.finding) if line else ()
+    wanted = ("evidence",) if answer.record else ("object", "evidence")
+    yield from labelled("object", (text for label, text in facts if label in wanted))
+    yield "unchecked", f"{_UNREAD if '--tree' not in suggested.given else ''}other workloads and machines"
+    yield "send", "nothing: there is no patch, and size and memory stay as they are"
 
 
 def change_block(suggested: Suggested, answer: RecordAnswer, columns: int, most: int) -> list[str]:
@@ -74,7 +101,7 @@ def change_block(suggested: Suggested, answer: RecordAnswer, columns: int, most:
     first, *others = answer.changes
     shown = MOST_LINES if most >= ROOMY else MOST_LINES // 2
     layout = layout_rows(first.numbered, suggested, columns, shown) if first.numbered else None
-    rows = [*(layout or _structure_rows(first, suggested))]
+    rows = [*(layout or _structure_rows(first, answer, suggested))]
     refused = next((one for one in answer.lines if one.declined or one.refusal), None)
     rows += [("moves", f"none: {reason_of(refused)}")] if refused and not layout else []
     saves = (f", which saves {one.saves}" if one.saves else "" for one in others)
@@ -174,8 +201,9 @@ def saved_words(saving: Saving | None, counted_as: str, whole: str) -> str:
     """``0.65% of the misses of the profile (80% interval 0.61% to 0.68%): 1,553 of 240,711``, net of what is added."""
     if saving is None:
         return "nothing is known"
-    interval = span(*(f"{one}%" for one in saving.bounds))
-    counts = f"{saving.before - saving.after:,.0f} of {saving.whole:,.0f}"
+    interval = span(saving.interval.low, saving.interval.high, saving.share, "%")
+    record = f", of which {saving.before:,.0f} are the record's" * (round(saving.before) != round(saving.whole))
+    counts = f"{saving.before - saving.after:,.0f} of {saving.whole:,.0f}{record}"
     return f"{per_cent(saving.share)}% of the {counted_as} of the {whole} (80% interval {interval}): {counts}"
 
 
@@ -188,15 +216,14 @@ def _size(candidate: Candidate) -> str:
 
 
 def _why(candidate: Candidate, findings: Sequence[Finding], met_by: Sequence[RecordPair]) -> Iterator[str]:
-    """The pairs of members that wait less for each other, and what waits more, with who stores and who loads."""
+    """The pairs of members that wait less for each other, with who stores and who loads, and the others as one."""
     known = {(one.victim, one.writer): one for one in met_by}
     counts: dict[tuple[str, str], tuple[float, float]] = {}
     for one in candidate.judgement.pairs:
         before, after = counts.get((one.victim, one.writer), (0.0, 0.0))
         counts[one.victim, one.writer] = before + one.before, after + one.after
     better = [pair for pair, (before, after) in counts.items() if before > after]
-    shown = better[:MOST_WHY] + [pair for pair, (before, after) in counts.items() if after > before][: bool(better)]
-    for victim, writer in shown:
+    for victim, writer in (shown := better[:MOST_WHY]):
         before, after = counts[victim, writer]
         yield _pair(victim, writer, f"{before:,.0f} -> {after:,.0f} misses", findings, known.get((victim, writer)))
     met = [one for finding in findings for one in finding.triage.pairs]
@@ -272,7 +299,7 @@ def slabs_differ(old: MemoryUse, new: MemoryUse) -> bool:
 # A change of the structure.
 
 
-def _structure_rows(one: RecordChange, suggested: Suggested) -> Iterator[Labelled]:
+def _structure_rows(one: RecordChange, answer: RecordAnswer, suggested: Suggested) -> Iterator[Labelled]:
     advice = one.advice
     if advice is None:
         return
@@ -282,13 +309,17 @@ def _structure_rows(one: RecordChange, suggested: Suggested) -> Iterator[Labelle
     labels = {"because": "why", "reached by": "who"}
     for label, rows in tables(advice):
         yield from labelled(labels.get(label, label), rows[: most.get(label, 0)])
-    yield "saves", _gained(one, advice)
+    yield "saves", _gained(one, advice) if one.saves else _at_most(advice, answer, suggested)
     yield from [("interval", _covered(traced=bool(suggested.trace)))] if one.saves else []
     size = sum(one.size for layout in advice.before[:1] for one in layout.members if one.name in advice.members)
-    costs = [f"{counted(size, 'byte')} for each thread"] if program and size and "per CPU" in advice.sentence else []
+    cpus = suggested.machine.cpus if suggested.machine else 0
+    each = f"CPU and {answer.record}, {counted(size * cpus, 'byte')} with {cpus} CPUs" if cpus else "thread"
+    costs = [f"{counted(size, 'byte')} for each {each}"] if size and "per CPU" in advice.sentence else []
     notes = map(_per_thread, advice.notes) if program else advice.notes
     yield from labelled("costs", [*notes, *costs][:MOST_REASONS])
-    yield "then", "no patch is written for this: change the source, then `linesmith bench PLAN.toml FILE.patch`"
+    yield "unchecked", f"{_UNREAD if '--tree' not in suggested.given else ''}what else relies on these members"
+    then = "no patch is written for this: change the source, then `linesmith bench PLAN.toml FILE.patch`"
+    yield "then", f"{then}; send it if that shows a gain. {PLAN}"
 
 
 def _per_thread(text: str) -> str:
@@ -297,12 +328,25 @@ def _per_thread(text: str) -> str:
 
 
 def _gained(one: RecordChange, advice: StructuralAdvice) -> str:
-    """What replay says of the change with its most copies, or that there was none."""
-    if not one.saves:
-        return "not estimated"
+    """What replay says of the change with its most copies."""
     gain = advice.gains[-1]
     copies = f", with {gain.ways} copies by {gain.by}" if gain.ways > 1 else ""
     return f"{saved_words(one.saves, 'misses', 'profile')}{copies}; {gain.basis}"
+
+
+def _at_most(advice: StructuralAdvice, answer: RecordAnswer, suggested: Suggested) -> str:
+    """That nothing was replayed, and what the profile has at most after stores to the members."""
+    record = next((one for one in suggested.records if one.name == answer.record), None)
+    parts = [0.0, 0.0]
+    for pair in record.pairs if record else ():
+        if pair.writer in advice.members:
+            parts[pair.victim not in advice.members] += pair.contended.most
+    own, near = (min(part / record.contended, 1) * record.share if record else 0.0 for part in parts)
+    limit = (
+        f"at most the {own:.0%} that wait on {listed(advice.members, MOST_NEIGHBOURS)}" if own else "no limit is known"
+    )
+    around = f" and the {near:.0%} of their neighbours" * (near >= WORTH_CHANGING)
+    return f"not estimated: nothing was replayed; {limit}{around}"
 
 
 # What to run next.
@@ -314,8 +358,8 @@ def _commands(one: RecordChange, answer: RecordAnswer, suggested: Suggested, col
         tree = () if "--tree" in given else ("--tree", "DIR")
         words = ("linesmith", "patch", *given, "--candidate", one.numbered.name, *tree)
         yield from shell_rows(f"  {'patch':<{LABEL - 1}}", words, columns)
-        measured = "linesmith bench PLAN.toml FILE.patch  # on hardware, before sending (docs/tuning.md)"
-        yield from label_rows([("then", measured)], LABEL, columns)
+        measured = "linesmith bench PLAN.toml FILE.patch  # on hardware; send it if that shows the gain"
+        yield from label_rows([("then", measured), ("", PLAN)], LABEL, columns)
     shown = ("--candidate", one.numbered.name) if one.numbered else ("--full",)
     yield from shell_rows(f"  {'more':<{LABEL - 1}}", ("linesmith", "suggest", *given, *shown), columns)
 

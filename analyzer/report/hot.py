@@ -364,7 +364,7 @@ def _separate(one: RecordContention, group: PairGroup) -> str:
 
 def _paragraph(one: RecordContention, unit: str, columns: int) -> str:
     """Who misses on the record, who writes, and from where, in whole sentences; ``unit`` is what the profile counts."""
-    sentences = list(_sentences(one, unit))
+    sentences = list(met_sentences(one, unit))
     lock = next((finding.lock for finding in one.findings if finding.lock), None)
     sentences += [f"These functions are called from {came}."] if (came := _callers(one)) else []
     if lock and lock.holders:
@@ -374,7 +374,7 @@ def _paragraph(one: RecordContention, unit: str, columns: int) -> str:
     return next((text for text in shown if len(text.splitlines()) <= MOST_PARAGRAPH), "".join(shown[-1:]))
 
 
-def _sentences(one: RecordContention, unit: str) -> Iterator[str]:
+def met_sentences(one: RecordContention, unit: str) -> Iterator[str]:
     """One for each of the heaviest groups, and one for the misses that they leave."""
     groups = _shown_groups(one)
     rest = one.contended - one.unknown

@@ -119,7 +119,7 @@ def table_rows(table: Sequence[Sequence[str]], sides: str, columns: int = WIDTH)
 
 
 def flexible_table(table: Sequence[Sequence[str]], at: int, sides: str, columns: int = WIDTH) -> list[str]:
-    """A table whose column ``at`` takes what the others leave: its cells go on below themselves, on one line more.
+    """A table whose column ``at`` takes what the others leave: its cells go on below themselves.
 
     Columns without a cell below the head are left out, and the last ones for want of room. Where nothing stands behind
     a cell it may be as wide as the table.
@@ -137,7 +137,7 @@ def flexible_table(table: Sequence[Sequence[str]], at: int, sides: str, columns:
         width = widths[at] if any(cells[at + 1 :]) else columns - len(before)
         first, *more = wrapped(cells[at], width) or [""]
         lines.append(f"{before}{in_columns((first, *cells[at + 1 :]), widths[at:], sides[at:])}".rstrip())
-        lines += [f"{'':{len(before)}}{cut(' '.join(more), width)}"] if more else []
+        lines += [f"{'':{len(before)}}{one}" for one in more]
     return lines
 
 

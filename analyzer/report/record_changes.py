@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
+from linesmith.analyzer.base.text import per_cent
 from linesmith.analyzer.model import Candidate, Finding, Interval, StructuralAdvice
 from linesmith.analyzer.report.candidate import (
     Numbered,
@@ -129,7 +130,7 @@ def _reason(record: str, lines: Sequence[Proposed], share: float) -> str:
     if not record:
         return "what lies there is not known: see `linesmith hot`"
     if share >= WORTH_CHANGING:
-        return f"spread over many cool lines: --type {record} looks at them"
+        return f"spread over lines of which none is hot: --type {record} looks at them"
     return f"below {WORTH_CHANGING:.0%} no change is worth its review"
 
 
@@ -139,8 +140,9 @@ def _declined(line: Proposed) -> str:
         return reason_of(line)
     best = min(judged, key=lambda one: one.change)
     if best.change >= 0:
-        return "replay shows no gain"
-    return "by replay it saves too little" if best.better else "by replay the gain may be zero"
+        return "replayed, no order of its members has fewer misses"
+    few = "too little" if best.better else "which may be noise"
+    return f"the best candidate saves {per_cent(-best.change)}% of its misses, {few}"
 
 
 def reason_of(line: Proposed) -> str:
@@ -200,8 +202,11 @@ def answers_text(
     if share >= LEAST_REST and not suggested.narrowed_to:
         parts = "; ".join(_rest(suggested, answers, {one.record for one in shown}, share))
         table.append(("", "the rest", f"{share:.1%}", f"{parts}; see `linesmith hot`", *("" for _ in HEAD[4:])))
+    head = table_head(suggested)
+    if not any("%" in row[5] for row in table):
+        head = *head[:5], "saves", *head[6:]
     used = [number < 4 or any(row[number] for row in table) for number in range(len(HEAD))]
-    heads = [(one if there else "").partition("\n") for one, there in zip(table_head(suggested), used, strict=True)]
+    heads = [(one if there else "").partition("\n") for one, there in zip(head, used, strict=True)]
     rows = [[first for first, _, _ in heads], [second for _, _, second in heads], *table]
     return flexible_table(rows, HEAD.index("what to do"), "><><<<>>", columns)
 

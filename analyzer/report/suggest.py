@@ -54,7 +54,11 @@ def render_text(suggested: Suggested, columns: int = WIDTH) -> str:
     if suggested.quiet and first is None:
         return "\n\n".join([*blocks, prose(suggested.quiet, columns=columns)]) + "\n"
     if len(answers) > 1 or (answers and not suggested.narrowed_to):
-        blocks.append("\n".join(answers_text(suggested, answers, shown, columns)))
+        table = answers_text(suggested, answers, shown, columns)
+        while len(table) > MOST_LINES - LEAST_BLOCK and len(shown) > 1:
+            shown.remove(min((one for one in shown if one is not first), key=lambda one: one.share))
+            table = answers_text(suggested, answers, shown, columns)
+        blocks.append("\n".join(table))
     left = max(LEAST_BLOCK, MOST_LINES - "\n\n".join(blocks).count("\n"))
     rows = change_block(suggested, first, columns, left) if first else nothing_to_change(suggested, answers, columns)
     blocks += ["\n".join(rows), *_possible(suggested, first, columns)]
@@ -85,6 +89,8 @@ def render_candidate(suggested: Suggested, number: int, columns: int = WIDTH) ->
 def _head(suggested: Suggested, columns: int) -> str:
     """The profile, the machine and the workload, the build, and on what changes were replayed."""
     elf, slabs = suggested.elf, f", slabs of {suggested.slabs}" if suggested.slabs else ""
+    if suggested.machine and (cpus := f"{suggested.machine.cpus} CPUs") in suggested.workload:
+        slabs = slabs.replace(f", {cpus}", "")
     build = f"build-id {elf.build_id[:MOST_BUILD_ID]}" if elf.build_id else "no build-id"
     judged = f"the trace {Path(suggested.trace).name}" if suggested.trace else "runs reconstructed from the samples"
     workload = f", {suggested.workload}," if suggested.workload else ""

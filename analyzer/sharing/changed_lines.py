@@ -7,8 +7,8 @@ and, before the change, its share of the contended accesses of the record.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import (
@@ -24,13 +24,13 @@ from linesmith.analyzer.model import (
 
 # Lines, each with a row before and one after; the smallest shares of a member that is hot, and that is worth a figure.
 MOST_LINES, LEAST_HOT, LEAST_SHARE = 4, 0.05, 0.005
-# Members that are named of a line that gets worse.
-MOST_NAMES = 3
+# Members of a line that gets worse, and pairs of members, that are named.
+MOST_NAMES, MOST_WORSE = 3, 2
 
 # With the unit of the profile.
 KEY = (
-    "line 0 is the struct's first; offset in the struct, member, R read or W written, before: % of its {} on hot lines"
-    " (none: under 0.5%); * moves; cold: no access in the profile"
+    "members by offset, R if read, W if written, and before the change with their share of the struct's {} on hot"
+    " lines; * marks what moves, cold what has no access in the profile"
 )
 
 
@@ -67,15 +67,20 @@ def changed_lines(
     A row has ``line 1 before`` or ``after``, and the members in at most ``width`` characters with that; of the hottest
     lines ``most``. ``members`` are those of the record that the profile has.
     """
-    moved, uses = candidate.moved, _uses(members, candidate.judgement.pairs)
-    begin = _starts(candidate, sides, finding)
-    lines = [_by_line(side.layout, at + side.inside) for side, at in zip(sides, begin, strict=True)]
+    known, moved, pairs = tuple(members), candidate.moved, candidate.judgement.pairs
+    uses, begin = _uses(known, pairs), _starts(candidate, sides, finding)
+    apart = [{one.victim, one.writer} for one in pairs if one.before > one.after and one.victim != one.writer]
+    vital = frozenset[str]().union(*apart) | {name for name, use in uses.items() if use.share >= LEAST_HOT}
+    called = _anonymous(sides[0], known)
+    lines = [_by_line(side.layout, at + side.inside, called) for side, at in zip(sides, begin, strict=True)]
     names = [{line: {one.name for one in there} for line, there in side.items()} for side in lines]
     changed = [line for line in lines[0].keys() | lines[1].keys() if names[0].get(line) != names[1].get(line)]
 
-    def weight(line: int) -> tuple[bool, float]:
-        there = names[0].get(line, set()) | names[1].get(line, set())
-        return bool(there & moved), sum(uses[name].share for name in there if name in uses)
+    def weight(line: int) -> tuple[int, bool, float]:
+        before, after = names[0].get(line, set()), names[1].get(line, set())
+        parted = sum(pair <= before and not pair <= after for pair in apart)
+        share = sum(uses[name].share for name in before | after if name in uses)
+        return parted, not moved.isdisjoint(before | after), share
 
     rows = []
     for line in sorted(sorted(changed, key=weight, reverse=True)[:most]):
@@ -85,7 +90,9 @@ def changed_lines(
             begun = frozenset(one.name for one in there.get(line, []) if one in there.get(line - 1, []))
             # Shares are those of the profile, which has nothing of what will be.
             shares = side is sides[0]
-            rows.append((when, _row(there.get(line, []), side.inside, begun, uses, moved, room, shares=shares)))
+            rows.append(
+                (when, _row(there.get(line, []), side.inside, begun, uses, (moved, vital), room, shares=shares))
+            )
     if all(side.step % CACHE_LINE_BYTES == 0 for side in sides):
         return "", rows
     then = f", and at byte {begin[1]} after the change" if begin[1] != begin[0] else ""
@@ -121,10 +128,17 @@ def _uses(members: Iterable[LineMember], pairs: Iterable[JudgedPair]) -> dict[st
     }
 
 
-def _by_line(layout: Layout, begin: int) -> dict[int, list[Member]]:
-    """The members of each cache line, a member that straddles on both of them."""
+def _anonymous(side: RecordSide, members: Iterable[LineMember]) -> dict[int | None, str]:
+    """What the profile has of each anonymous struct or union of the record, by the id of its layout."""
+    held = [one for one in side.layout.members if not one.name]
+    places = [(one.top, one.object_offset - side.inside) for one in members if one.object_offset is not None]
+    return {one.record: name for one in held for name, at in reversed(places) if one.offset <= at < one.end}
+
+
+def _by_line(layout: Layout, begin: int, called: Mapping[int | None, str]) -> dict[int, list[Member]]:
+    """The members of each cache line, a member that straddles on both of them; ``called`` names anonymous ones."""
     found: dict[int, list[Member]] = {}
-    for one in layout.members:
+    for one in (one if one.name else replace(one, name=called.get(one.record, "")) for one in layout.members):
         first = begin + one.first_bit // 8
         for line in range(first // CACHE_LINE_BYTES, max(begin + one.used_end - 1, first) // CACHE_LINE_BYTES + 1):
             found.setdefault(line, []).append(one)
@@ -136,19 +150,23 @@ def _row(
     inside: int,
     begun: frozenset[str],
     uses: dict[str, LetteredUse],
-    moved: frozenset[str],
+    marked: tuple[frozenset[str], frozenset[str]],
     width: int,
     *,
     shares: bool,
 ) -> str:
-    """``0 root R 37%, 16 guard* RW 39% and 5 cold``: hot members, and as many others as fit, first those that move."""
+    """``0 root R 37%, 16 guard* RW 39% and 5 cold``: the ``marked``, those that move and those that matter.
+
+    Of the others as many as fit, first those that move.
+    """
+    moved, vital = marked
     if not there:
         return "nothing of the object"
     shown = [one for one in there if one.name in moved or (one.name in uses and uses[one.name].letters)]
     share_of = {one.name: uses[one.name].share if one.name in uses else 0.0 for one in shown}
-    shown.sort(key=lambda one: (share_of[one.name] < LEAST_HOT, one.name not in moved, -share_of[one.name]))
+    shown.sort(key=lambda one: (one.name not in vital, one.name not in moved, -share_of[one.name]))
     text = ""
-    for most in range(len(shown), sum(share >= LEAST_HOT for share in share_of.values()) - 1, -1):
+    for most in range(len(shown), sum(one.name in vital for one in shown) - 1, -1):
         words = []
         for one in sorted(shown[:most], key=lambda one: one.first_bit):
             use = uses.get(one.name)
@@ -165,17 +183,20 @@ def _row(
 
 
 def worse(found: Judgement) -> str:
-    """What gets more misses with the change, as a clause; empty without a replay."""
+    """What gets more misses with the change, the pairs with most first, as a clause; empty without a replay."""
     if not found.runs:
         return ""
-    grown = [(f"misses of {listed(one.members, MOST_NAMES)}", one.before, one.after) for one in found.lines]
     sums: dict[str, tuple[float, float]] = {}
     for one in found.pairs:  # with true and false sharing of the same two members as one
-        what = f"misses of {one.victim} after stores to {'itself' if one.victim == one.writer else one.writer}"
+        what = f"{one.victim} after stores to {'itself' if one.victim == one.writer else one.writer}"
         before, after = sums.get(what, (0.0, 0.0))
         sums[what] = before + one.before, after + one.after
-    for what, before, after in (*grown, *((what, *counts) for what, counts in sums.items())):
-        if round(after) > round(before):
-            return f"{what}, {before:,.0f} -> {after:,.0f}; the saving is net of it"
+    lines = {listed(one.members, MOST_NAMES): (one.before, one.after) for one in found.lines}
+    for each in (sums, lines):
+        rises = sorted((before - after, what) for what, (before, after) in each.items() if round(after) > round(before))
+        if rises:
+            words = [f"of {what}, {each[what][0]:,.0f} -> {each[what][1]:,.0f}" for _, what in rises[:MOST_WORSE]]
+            more = f", and of {len(rises) - len(words)} more" * (len(rises) > len(words))
+            return f"misses {', '.join(words)}{more}; the saving is net of {'it' if len(rises) == 1 else 'these'}"
     rest = sum(one.before - one.after for one in found.lines) - (found.before - found.after)
     return f"other lines, {rest:,.0f} more misses; the saving is net" if rest >= 1 else "nothing that the replay saw"

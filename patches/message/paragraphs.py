@@ -123,8 +123,9 @@ def saving(found: Judgement, finding: Finding, *, exact: bool) -> str:
     layouts = "" if exact else " with the layouts of the ELF file"
     verb = "saves" if found.saved >= 0 else "adds"
     share = f"{per_cent(abs(found.saved) / found.whole)}% of the {things(found, finding)} of the {finding.whole}"
+    interval = f"80% interval {span(*bounds(found), '%')}"
     return (
-        f"This {verb} {share} (80% interval {span(*bounds(found))}): {abs(found.saved):,.0f} of {found.whole:,.0f},"
+        f"This {verb} {share} ({interval}): {abs(found.saved):,.0f} of {found.whole:,.0f},"
         f" estimated by replaying {basis}{layouts}."
     )
 

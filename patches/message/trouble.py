@@ -156,7 +156,7 @@ def _judged(candidate: Candidate, finding: Finding, title: str, profiled: Profil
     text = _table(f"{head} the change:".lstrip(), rows, most, "pairs")
     if not judgement.interval.low <= 0 <= judgement.interval.high:
         return text
-    interval = f"80% interval {span(*bounds(judgement))} of the {unit}"
+    interval = f"80% interval {span(*bounds(judgement), '%')} of the {unit}"
     return f"{paragraph(f'Not distinguishable from no change ({interval}).')}\n\n{text}"
 
 
@@ -173,13 +173,12 @@ def remains(candidate: Candidate, finding: Finding) -> str:
     return f"What no layout removes: {_OF_LINE.sub('', '; '.join(stays))}." if stays else ""
 
 
-def bounds(found: Judgement) -> tuple[str, str]:
-    """The interval of what is saved, of all misses of the profile; of what is added where misses come."""
+def bounds(found: Judgement) -> tuple[float, float, float]:
+    """The interval of what is saved, of all misses of the profile, of what is added where misses come; and how much."""
     sign = 1 if found.saved < 0 else -1
     part = found.before / found.whole
     low, high = sorted(sign * part * end for end in (found.interval.low, found.interval.high))
-    like = part * found.saved / found.before if found.before else 0.0
-    return f"{per_cent(low, like)}%", f"{per_cent(high, like)}%"
+    return low, high, part * found.saved / found.before if found.before else 0.0
 
 
 def _figures(one: JudgedPair | Judgement) -> str:

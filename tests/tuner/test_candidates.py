@@ -277,7 +277,7 @@ def test_a_line_without_a_writer_is_not_told_as_one_that_no_layout_helps() -> No
     line = diagnosed(TriageKind.NO_WRITER)
     assert refused(replace(line, stores_sampled=False)) == (
         "Line 0: it is not known whether moving members helps, because nobody was seen writing on the line, so nothing"
-        " says what to part. To find out: record stores too (perf c2c record -e ldlat-loads,ldlat-stores)."
+        " says what to separate. To find out: record stores too (perf c2c record -e ldlat-loads,ldlat-stores)."
     )
     sampled_elsewhere = refused(line)
     assert "some were sampled but none on this line" in sampled_elsewhere

@@ -77,7 +77,7 @@ def test_memory_has_to_be_earned() -> None:
 
 
 BEST = "replayed, the best candidate saves "
-PERHAPS = "5 of 100 misses of the record (5.0%), perhaps none (80% interval -3.0% to 12.0%)."
+PERHAPS = "5 of 100 misses of the record (5.0%), which may be noise (80% interval -3.0% to 12.0%)."
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ PERHAPS = "5 of 100 misses of the record (5.0%), perhaps none (80% interval -3.0
     [
         ([judged(ONE, 50, 50, high=0.1), judged(TWO, 65, 65)], "replayed, no candidate has fewer misses than the "),
         ([judged(ONE, 45, 50, low=-0.12, high=0.03)], BEST + PERHAPS),
-        ([judged(ONE, 49, 50)], f"{BEST}1 of 100 misses of the record (1.0%), too little for what it takes."),
+        ([judged(ONE, 49, 50)], f"{BEST}1 of 100 misses of the record (1.0%), less than 2% of its misses."),
     ],
 )
 def test_why_nothing_is_recommended(found: Sequence[Contender], said: str) -> None:

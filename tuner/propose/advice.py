@@ -55,12 +55,12 @@ ALTERNATIVES: dict[TriageKind, tuple[str, ...]] = {
 REASONS: dict[TriageKind, str] = {
     TriageKind.LOCK_CONTENTION: "the contention is on one lock, and its words stay together wherever it is moved",
     TriageKind.TRUE_SHARING: "the contention is on one member that all CPUs really share",
-    TriageKind.FALSE_SHARING: "no two members that meet here can be parted",
+    TriageKind.FALSE_SHARING: "no two members that meet here can be separated",
     TriageKind.ADJACENT_LINE: "no member of this line is written, only the other half of its 128-byte pair",
     TriageKind.SEVERAL_OBJECTS: "the members that meet belong to different objects",
     TriageKind.STRADDLE: "the hot member itself lies on two lines",
-    TriageKind.NO_WRITER: "nobody was seen writing on the line, so nothing says what to part",
-    TriageKind.UNKNOWN: "the profile does not say who meets whom",
+    TriageKind.NO_WRITER: "nobody was seen writing on the line, so nothing says what to separate",
+    TriageKind.UNKNOWN: "the profile does not say which two members meet",
 }
 # Diagnoses of which nothing follows, neither that moving members helps nor that it does not.
 UNDECIDED = frozenset({TriageKind.NO_WRITER, TriageKind.UNKNOWN})
@@ -109,7 +109,7 @@ def meeting_here(finding: Finding, layouts: Layouts) -> Finding:
         where = dict.fromkeys(f"{one.top} at {place:#x}" for one, place in sure.items() if one.top in names)
         raise NothingToSuggest(
             f"Line {finding.rank}: in this build the members of {target.type} that meet in the report lie on different "
-            f"lines ({', '.join(where)}), so there is no pair to part; {_OTHERWISE}."
+            f"lines ({', '.join(where)}), so there is no pair to separate; {_OTHERWISE}."
         )
     others = [one for one in finding.members if one not in own]
     moved = [replace(one, offset=sure[one] + start, moved=0) for one in here]

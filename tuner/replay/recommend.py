@@ -330,6 +330,9 @@ def _declined(found: Sequence[Contender]) -> str:
     if judgement.change >= 0:
         return "Nothing is recommended: replayed, no candidate has fewer misses than the layout as it is."
     low, high = judgement.interval.low, judgement.interval.high
-    interval = f"perhaps none (80% interval {-high:.1%} to {-low:.1%})"
-    why = "too little for what it takes" if judgement.better else interval
+    why = f"which may be noise (80% interval {-high:.1%} to {-low:.1%})"
+    if judgement.better:
+        enough, moves = f"{LEAST_SAVING:.0%} of its misses", f"{best.candidate.churn.members} members that move"
+        takes = f"{growth(best.candidate):+.0%} memory" if growth(best.candidate) else moves
+        why = f"less than {enough}" if judgement.change > -LEAST_SAVING else f"too little for {takes}"
     return f"Nothing is recommended: replayed, the best candidate saves {_saved(best)}, {why}."
