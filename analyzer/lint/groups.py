@@ -56,7 +56,9 @@ def newly_meeting(record: LintedRecord) -> Iterator[SeparatedMembers]:
     if before is None:
         return
     now, walls = after.members(), _walls(before)
-    fallen = {wall for wall, owners in walls.items() if not _stands(owners, now)}
+    # Those that none of their owners asks for any more.
+    asking = {""} | {name for name, one in now.items() if (one.member.alignment or 0) >= CACHE_LINE_BYTES}
+    fallen = {wall for wall, owners in walls.items() if asking.isdisjoint(owners)}
     always = {0} if _is_aligned(before.layout) and _is_aligned(after.layout) else set()
     comparison = _WallComparison(before, before.members(), after, now)
     parted = tuple(comparison.separated(set(walls) - fallen | always, fallen))
@@ -174,12 +176,6 @@ def _is_aligned(layout: Layout) -> bool:
     return asked >= CACHE_LINE_BYTES and not any(
         asked == one.alignment for one in layout.members if _is_data(one, layout)
     )
-
-
-def _stands(owners: set[str], now: Mapping[str, Named]) -> bool:
-    """Whether a wall is still asked for by one of its owners."""
-    aligned = (now[one].member.alignment or 0 for one in owners if one in now)
-    return "" in owners or any(one >= CACHE_LINE_BYTES for one in aligned)
 
 
 @dataclass(frozen=True, slots=True)

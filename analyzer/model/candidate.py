@@ -207,6 +207,15 @@ class Judgement:
         """Whether the record gets better in all of the interval."""
         return self.change < 0 and self.interval.high < 0
 
+    @property
+    def by_pair(self) -> dict[tuple[str, str], tuple[float, float]]:
+        """Misses before and after by the member that misses and the one stored to; true and false sharing as one."""
+        sums: dict[tuple[str, str], tuple[float, float]] = {}
+        for one in self.pairs:
+            before, after = sums.get((one.victim, one.writer), (0.0, 0.0))
+            sums[one.victim, one.writer] = before + one.before, after + one.after
+        return sums
+
 
 NOT_JUDGED = Judgement()
 

@@ -218,10 +218,7 @@ def _size(candidate: Candidate) -> str:
 def _why(candidate: Candidate, findings: Sequence[Finding], met_by: Sequence[RecordPair]) -> Iterator[str]:
     """The pairs of members that wait less for each other, with who stores and who loads, and the others as one."""
     known = {(one.victim, one.writer): one for one in met_by}
-    counts: dict[tuple[str, str], tuple[float, float]] = {}
-    for one in candidate.judgement.pairs:
-        before, after = counts.get((one.victim, one.writer), (0.0, 0.0))
-        counts[one.victim, one.writer] = before + one.before, after + one.after
+    counts = candidate.judgement.by_pair
     better = [pair for pair, (before, after) in counts.items() if before > after]
     for victim, writer in (shown := better[:MOST_WHY]):
         before, after = counts[victim, writer]
@@ -309,7 +306,7 @@ def _structure_rows(one: RecordChange, answer: RecordAnswer, suggested: Suggeste
     labels = {"because": "why", "reached by": "who"}
     for label, rows in tables(advice):
         yield from labelled(labels.get(label, label), rows[: most.get(label, 0)])
-    yield "saves", _gained(one, advice) if one.saves else _at_most(advice, answer, suggested)
+    yield "saves", _gained(one, advice, answer, suggested)
     yield from [("interval", _covered(traced=bool(suggested.trace)))] if one.saves else []
     size = sum(one.size for layout in advice.before[:1] for one in layout.members if one.name in advice.members)
     cpus = suggested.machine.cpus if suggested.machine else 0
@@ -327,26 +324,21 @@ def _per_thread(text: str) -> str:
     return text.replace("per CPU", "per thread").replace("every CPU's", "every thread's").replace("the CPUs", "threads")
 
 
-def _gained(one: RecordChange, advice: StructuralAdvice) -> str:
-    """What replay says of the change with its most copies."""
-    gain = advice.gains[-1]
-    copies = f", with {gain.ways} copies by {gain.by}" if gain.ways > 1 else ""
-    return f"{saved_words(one.saves, 'misses', 'profile')}{copies}; {gain.basis}"
-
-
-def _at_most(advice: StructuralAdvice, answer: RecordAnswer, suggested: Suggested) -> str:
-    """That nothing was replayed, and what the profile has at most after stores to the members."""
+def _gained(one: RecordChange, advice: StructuralAdvice, answer: RecordAnswer, suggested: Suggested) -> str:
+    """What replay says of the change with its most copies; else what the profile has after stores to the members."""
+    if one.saves:
+        gain = advice.gains[-1]
+        copies = f", with {gain.ways} copies by {gain.by}" if gain.ways > 1 else ""
+        return f"{saved_words(one.saves, 'misses', 'profile')}{copies}; {gain.basis}"
     record = next((one for one in suggested.records if one.name == answer.record), None)
     parts = [0.0, 0.0]
     for pair in record.pairs if record else ():
         if pair.writer in advice.members:
             parts[pair.victim not in advice.members] += pair.contended.most
     own, near = (min(part / record.contended, 1) * record.share if record else 0.0 for part in parts)
-    limit = (
-        f"at most the {own:.0%} that wait on {listed(advice.members, MOST_NEIGHBOURS)}" if own else "no limit is known"
-    )
+    limit = f"; at most the {own:.0%} that wait on {listed(advice.members, MOST_NEIGHBOURS)}" if own else ""
     around = f" and the {near:.0%} of their neighbours" * (near >= WORTH_CHANGING)
-    return f"not estimated: nothing was replayed; {limit}{around}"
+    return f"not estimated: nothing was replayed{limit}{around}"
 
 
 # What to run next.

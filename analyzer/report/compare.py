@@ -233,11 +233,7 @@ def render_json(
 
 def _side(elf: ElfIdentity, part: ProfileSection) -> Json:
     """A profile that was compared, and the ELF file that its lines were explained by."""
-    return {
-        "elf": elf,
-        **fields_of(part.profile, "source", "title"),
-        **fields_of(part, "section", "sections"),
-    }
+    return {"elf": elf, **fields_of(part.profile, "source", "title"), **fields_of(part, "section", "sections")}
 
 
 def _change(one: Change) -> Json:

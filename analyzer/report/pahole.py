@@ -42,10 +42,7 @@ def no_notes(_layout: Layout) -> MemberNotes:
 
 
 def render_text(
-    records: tuple[Layout, ...],
-    layouts: Layouts,
-    expand: bool = False,
-    notes: LayoutNotes = no_notes,
+    records: tuple[Layout, ...], layouts: Layouts, expand: bool = False, notes: LayoutNotes = no_notes
 ) -> str:
     """The records one after the other; a name with several layouts says of each where it is declared."""
     rendering = Rendering(layouts, expand, notes)

@@ -71,7 +71,10 @@ def changed_lines(
     uses, begin = _uses(known, pairs), _starts(candidate, sides, finding)
     apart = [{one.victim, one.writer} for one in pairs if one.before > one.after and one.victim != one.writer]
     vital = frozenset[str]().union(*apart) | {name for name, use in uses.items() if use.share >= LEAST_HOT}
-    called = _anonymous(sides[0], known)
+    # What the profile has of each anonymous struct or union.
+    held = [one for one in sides[0].layout.members if not one.name]
+    places = [(one.top, one.object_offset - sides[0].inside) for one in known[::-1] if one.object_offset is not None]
+    called = {one.record: name for one in held for name, at in places if one.offset <= at < one.end}
     lines = [_by_line(side.layout, at + side.inside, called) for side, at in zip(sides, begin, strict=True)]
     names = [{line: {one.name for one in there} for line, there in side.items()} for side in lines]
     changed = [line for line in lines[0].keys() | lines[1].keys() if names[0].get(line) != names[1].get(line)]
@@ -90,9 +93,8 @@ def changed_lines(
             begun = frozenset(one.name for one in there.get(line, []) if one in there.get(line - 1, []))
             # Shares are those of the profile, which has nothing of what will be.
             shares = side is sides[0]
-            rows.append(
-                (when, _row(there.get(line, []), side.inside, begun, uses, (moved, vital), room, shares=shares))
-            )
+            text = _row(there.get(line, []), side.inside, begun, uses, (moved, vital), room, shares=shares)
+            rows.append((when, text))
     if all(side.step % CACHE_LINE_BYTES == 0 for side in sides):
         return "", rows
     then = f", and at byte {begin[1]} after the change" if begin[1] != begin[0] else ""
@@ -128,13 +130,6 @@ def _uses(members: Iterable[LineMember], pairs: Iterable[JudgedPair]) -> dict[st
     }
 
 
-def _anonymous(side: RecordSide, members: Iterable[LineMember]) -> dict[int | None, str]:
-    """What the profile has of each anonymous struct or union of the record, by the id of its layout."""
-    held = [one for one in side.layout.members if not one.name]
-    places = [(one.top, one.object_offset - side.inside) for one in members if one.object_offset is not None]
-    return {one.record: name for one in held for name, at in reversed(places) if one.offset <= at < one.end}
-
-
 def _by_line(layout: Layout, begin: int, called: Mapping[int | None, str]) -> dict[int, list[Member]]:
     """The members of each cache line, a member that straddles on both of them; ``called`` names anonymous ones."""
     found: dict[int, list[Member]] = {}
@@ -155,10 +150,7 @@ def _row(
     *,
     shares: bool,
 ) -> str:
-    """``0 root R 37%, 16 guard* RW 39% and 5 cold``: the ``marked``, those that move and those that matter.
-
-    Of the others as many as fit, first those that move.
-    """
+    """``0 root R 37%, 16 guard* RW 39% and 5 cold``: those ``marked`` as vital, of others as many as fit."""
     moved, vital = marked
     if not there:
         return "nothing of the object"
@@ -186,11 +178,8 @@ def worse(found: Judgement) -> str:
     """What gets more misses with the change, the pairs with most first, as a clause; empty without a replay."""
     if not found.runs:
         return ""
-    sums: dict[str, tuple[float, float]] = {}
-    for one in found.pairs:  # with true and false sharing of the same two members as one
-        what = f"{one.victim} after stores to {'itself' if one.victim == one.writer else one.writer}"
-        before, after = sums.get(what, (0.0, 0.0))
-        sums[what] = before + one.before, after + one.after
+    met = found.by_pair.items()
+    sums = {f"{one} after stores to {'itself' if one == other else other}": counts for (one, other), counts in met}
     lines = {listed(one.members, MOST_NAMES): (one.before, one.after) for one in found.lines}
     for each in (sums, lines):
         rises = sorted((before - after, what) for what, (before, after) in each.items() if round(after) > round(before))

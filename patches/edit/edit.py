@@ -206,19 +206,9 @@ def _split(body: Body, inside: MemberScope, member: str, runs: Callable[[Names, 
     return body.rewritten(inside, [*cut[:index], *placed, *cut[index + 1 :]])
 
 
-def _alone(names: Names, at: int) -> Sequence[Names]:
-    """One name leaves, the others stay one declaration."""
-    return names[:at] + names[at + 1 :], (names[at],)
-
-
 def _around(names: Names, at: int) -> Sequence[Names]:
     """One name stands for itself, between those in front of it and those behind it."""
     return names[:at], (names[at],), names[at + 1 :]
-
-
-def _behind(names: Names, at: int) -> Sequence[Names]:
-    """A declaration ends with the name at ``at``."""
-    return names[: at + 1], names[at + 1 :]
 
 
 def whole(atom: Atom) -> RefusalCode:
@@ -227,10 +217,13 @@ def whole(atom: Atom) -> RefusalCode:
 
 
 def _put(body: Body, member: str, after: str | None) -> Body:
-    body = _split(body, _meeting(body, member, after)[0], member, _alone)
+    # One name leaves, the others stay one declaration; that which it goes behind ends one.
+    body = _split(
+        body, _meeting(body, member, after)[0], member, lambda names, at: (names[:at] + names[at + 1 :], (names[at],))
+    )
     inside, other = _meeting(body, member, after)
     if other is not None:
-        body = _split(body, inside, other, _behind)
+        body = _split(body, inside, other, lambda names, at: (names[: at + 1], names[at + 1 :]))
     inside, after = _meeting(body, member, after)
     cut = body.pieces(inside)
     cut = heading_apart(cut, find(body.origin, inside, cut, member), body.headings)

@@ -111,10 +111,6 @@ def _shared(title: str, pairs: Sequence[tuple[str, str]], written: set[str]) -> 
 
 def replayed_pairs(candidate: Candidate) -> list[JudgedPair]:
     """The pairs that miss less because the change puts them farther apart, or one of them is of a neighbour."""
-    sums: dict[tuple[str, str], tuple[float, float]] = {}
-    for one in candidate.judgement.pairs:
-        before, after = sums.get((one.victim, one.writer), (0.0, 0.0))
-        sums[one.victim, one.writer] = before + one.before, after + one.after
     was, now = ({one.name: one.offset for one in side.members} for side in (candidate.before, candidate.after))
 
     def moves(pair: tuple[str, str]) -> bool:
@@ -123,7 +119,9 @@ def replayed_pairs(candidate: Candidate) -> list[JudgedPair]:
             return True
         return was[first] - was[second] != now[first] - now[second]
 
-    better = ((pair, *counts) for pair, counts in sums.items() if counts[0] > counts[1] and moves(pair))
+    better = (
+        (pair, *counts) for pair, counts in candidate.judgement.by_pair.items() if counts[0] > counts[1] and moves(pair)
+    )
     return [JudgedPair(*pair, true_sharing=False, before=old, after=new) for pair, old, new in better]
 
 

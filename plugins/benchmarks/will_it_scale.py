@@ -62,10 +62,7 @@ class WillItScale:
     def metrics(self, settings: Settings) -> tuple[Metric, ...]:
         """Operations a second: of all tasks together, and of the slowest task."""
         settings_of(self.name, settings, ScaleSettings)
-        return (
-            Metric("ops_per_sec", "ops/s", Better.HIGHER),
-            Metric("slowest_ops_per_sec", "ops/s", Better.HIGHER),
-        )
+        return (Metric("ops_per_sec", "ops/s", Better.HIGHER), Metric("slowest_ops_per_sec", "ops/s", Better.HIGHER))
 
     def obstacle(self, settings: Settings) -> str | None:
         """A program that is not built."""

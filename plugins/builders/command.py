@@ -116,10 +116,7 @@ def salt_flags(salt: int) -> tuple[str, ...]:
     if not salt:
         return ()
     loops, functions = divmod(salt - 1, len(_OF_FUNCTIONS))
-    return (
-        f"-falign-functions={_OF_FUNCTIONS[functions]}",
-        f"-falign-loops={_OF_LOOPS[loops % len(_OF_LOOPS)]}",
-    )
+    return (f"-falign-functions={_OF_FUNCTIONS[functions]}", f"-falign-loops={_OF_LOOPS[loops % len(_OF_LOOPS)]}")
 
 
 def wrap(folder: Path, compiler: str, flags: Sequence[str]) -> None:

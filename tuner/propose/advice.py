@@ -43,10 +43,7 @@ ALTERNATIVES: dict[TriageKind, tuple[str, ...]] = {
     TriageKind.LOCK_CONTENTION: (SHARD, SHORTEN, "use a smaller or a fairer lock"),
     TriageKind.TRUE_SHARING: (SPLIT, READ_FIRST, "give each node its own copy"),
     TriageKind.FALSE_SHARING: (READ_FIRST, "move one of them into an object of its own"),
-    TriageKind.ADJACENT_LINE: (
-        "align the written line to 128 bytes",
-        "measure with the adjacent-line prefetcher off",
-    ),
+    TriageKind.ADJACENT_LINE: ("align the written line to 128 bytes", "measure with the adjacent-line prefetcher off"),
     TriageKind.SEVERAL_OBJECTS: ("align each object to a cache line where it is allocated",),
     TriageKind.STRADDLE: ("align the member to its size",),
     TriageKind.NO_WRITER: ("record stores too (perf c2c record -e ldlat-loads,ldlat-stores)",),
