@@ -78,13 +78,13 @@ def per_cent(share: float, like: float | None = None) -> str:
     return text if text.strip("-0.") else "0"
 
 
-def span(low: float, high: float, like: float, unit: str = "") -> str:
-    """``61% to 100%``, with more decimals than ``like`` has where both ends would else read the same."""
+def with_span(share: float, low: float, high: float, unit: str = "%") -> tuple[str, str]:
+    """A share in per cent and its interval, ``61% to 100%``: with more decimals where both ends would read the same."""
     for finer in (1, 10, 100):
-        first, last = (f"{per_cent(one, like / finer)}{unit}" for one in (low, high))
+        first, last = (f"{per_cent(one, share / finer)}{unit}" for one in (low, high))
         if first != last:
-            return f"{first} to {last}"
-    return "without spread"
+            return f"{per_cent(share, share / finer)}%", f"{first} to {last}"
+    return f"{per_cent(share)}%", "without spread"
 
 
 # Names of C++. Parameters and the arguments of templates are left out, so that a name is read once from left to right

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from math import gcd
 
-from linesmith.analyzer.base.text import listed, per_cent, span
+from linesmith.analyzer.base.text import listed, with_span
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import (
     Candidate,
@@ -132,7 +132,8 @@ class Saving:
 
     def __str__(self) -> str:
         """``0.65% (0.61 to 0.68)``."""
-        return f"{per_cent(self.share)}% ({span(self.interval.low, self.interval.high, self.share)})"
+        share, interval = with_span(self.share, self.interval.low, self.interval.high, "")
+        return f"{share} ({interval})"
 
 
 def saving(before: float, after: float, whole: float, change: Interval) -> Saving | None:

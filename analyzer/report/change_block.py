@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from linesmith.analyzer.base.text import listed, per_cent, span
+from linesmith.analyzer.base.text import listed, with_span
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import containment_of
 from linesmith.analyzer.layouts.gaps import lines
@@ -201,10 +201,10 @@ def saved_words(saving: Saving | None, counted_as: str, whole: str) -> str:
     """``0.65% of the misses of the profile (80% interval 0.61% to 0.68%): 1,553 of 240,711``, net of what is added."""
     if saving is None:
         return "nothing is known"
-    interval = span(saving.interval.low, saving.interval.high, saving.share, "%")
+    share, interval = with_span(saving.share, saving.interval.low, saving.interval.high)
     record = f", of which {saving.before:,.0f} are the record's" * (round(saving.before) != round(saving.whole))
     counts = f"{saving.before - saving.after:,.0f} of {saving.whole:,.0f}{record}"
-    return f"{per_cent(saving.share)}% of the {counted_as} of the {whole} (80% interval {interval}): {counts}"
+    return f"{share} of the {counted_as} of the {whole} (80% interval {interval}): {counts}"
 
 
 def _size(candidate: Candidate) -> str:

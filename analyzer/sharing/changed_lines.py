@@ -186,6 +186,6 @@ def worse(found: Judgement) -> str:
         if rises:
             words = [f"of {what}, {each[what][0]:,.0f} -> {each[what][1]:,.0f}" for _, what in rises[:MOST_WORSE]]
             more = f", and of {len(rises) - len(words)} more" * (len(rises) > len(words))
-            return f"misses {', '.join(words)}{more}; the saving is net of {'it' if len(rises) == 1 else 'these'}"
+            return f"misses {', and '.join(words)}{more}; the saving is net of {'it' if len(rises) == 1 else 'these'}"
     rest = sum(one.before - one.after for one in found.lines) - (found.before - found.after)
     return f"other lines, {rest:,.0f} more misses; the saving is net" if rest >= 1 else "nothing that the replay saw"

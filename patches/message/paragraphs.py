@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import gcd
 from pathlib import Path, PurePosixPath
 
-from linesmith.analyzer.base.text import listed, paragraph, per_cent, span
+from linesmith.analyzer.base.text import listed, paragraph, with_span
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Candidate,
@@ -122,10 +122,10 @@ def saving(found: Judgement, finding: Finding, *, exact: bool) -> str:
     basis = "the recorded accesses" if found.runs == 1 else f"{found.runs} runs reconstructed from the profile"
     layouts = "" if exact else " with the layouts of the ELF file"
     verb = "saves" if found.saved >= 0 else "adds"
-    share = f"{per_cent(abs(found.saved) / found.whole)}% of the {things(found, finding)} of the {finding.whole}"
-    interval = f"80% interval {span(*bounds(found), '%')}"
+    share, interval = with_span(*bounds(found))
     return (
-        f"This {verb} {share} ({interval}): {abs(found.saved):,.0f} of {found.whole:,.0f},"
+        f"This {verb} {share} of the {things(found, finding)} of the {finding.whole} (80% interval {interval}):"
+        f" {abs(found.saved):,.0f} of {found.whole:,.0f},"
         f" estimated by replaying {basis}{layouts}."
     )
 

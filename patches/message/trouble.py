@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from linesmith.analyzer.base.text import WIDTH, listed, paragraph, per_cent, span
+from linesmith.analyzer.base.text import WIDTH, listed, paragraph, per_cent, with_span
 from linesmith.analyzer.model import Candidate, Finding, JudgedPair, Judgement, LineMember, Residual
 from linesmith.analyzer.sharing.changed_lines import KEY, RecordSide, changed_lines, worse
 from linesmith.analyzer.sharing.records import users_of
@@ -154,7 +154,7 @@ def _judged(candidate: Candidate, finding: Finding, title: str, profiled: Profil
     text = _table(f"{head} the change:".lstrip(), rows, most, "pairs")
     if not judgement.interval.low <= 0 <= judgement.interval.high:
         return text
-    interval = f"80% interval {span(*bounds(judgement), '%')} of the {unit}"
+    interval = f"80% interval {with_span(*bounds(judgement))[1]} of the {unit}"
     return f"{paragraph(f'Not distinguishable from no change ({interval}).')}\n\n{text}"
 
 
@@ -172,11 +172,11 @@ def remains(candidate: Candidate, finding: Finding) -> str:
 
 
 def bounds(found: Judgement) -> tuple[float, float, float]:
-    """The interval of what is saved, of all misses of the profile, of what is added where misses come; and how much."""
+    """What is saved of all misses of the profile, or added where misses come, and its interval."""
     sign = 1 if found.saved < 0 else -1
     part = found.before / found.whole
     low, high = sorted(sign * part * end for end in (found.interval.low, found.interval.high))
-    return low, high, part * found.saved / found.before if found.before else 0.0
+    return abs(found.saved) / found.whole, low, high
 
 
 def _figures(one: JudgedPair | Judgement) -> str:
