@@ -129,7 +129,10 @@ def identified(profile: Profile, objects: Sequence[CacheLine], evidence: CodeEvi
     for one, place in placed:
         start, area = place.start, place.area
         if record_of(_of_its_own(area), evidence.containment) is not None:
-            types[start] = _agreed(area, one, evidence).name
+            # Of the types that a snapshot names, that which most of the code agrees with; the likeliest of equals.
+            named = (record_of(replace(area, types=(name,), merged=()), evidence.containment) for name in area.types)
+            fitting = filter(None, named)
+            types[start] = max(fitting, key=lambda it: agreement_with(it, 0, one.accesses, evidence)).name
         elif (vote := attribute_at(0, one.bytes, one, neighbours)) is not None:
             if doubt := against_widths(vote, one.accesses, evidence) if vote.outcome in KNOWN else "":
                 vote = replace(vote, outcome=Outcome.CANNOT_TELL, reason=doubt)
@@ -153,13 +156,6 @@ def identified(profile: Profile, objects: Sequence[CacheLine], evidence: CodeEvi
 def _of_its_own(area: ObjectArea) -> ObjectArea:
     """The area; those of the others do not tell what a cache holds that is merged with them and is of no known type."""
     return replace(area, types=()) if area.types and area.types[0] in area.merged else area
-
-
-def _agreed(area: ObjectArea, one: CacheLine, evidence: CodeEvidence) -> Layout:
-    """Of the types that a snapshot names, that which most of the code agrees with; the likeliest of equals."""
-    named = (record_of(replace(area, types=(name,), merged=()), evidence.containment) for name in area.types)
-    fitting = [layout for layout in named if layout is not None]
-    return max(fitting, key=lambda layout: agreement_with(layout, 0, one.accesses, evidence))
 
 
 def _element(one: CacheLine, evidence: CodeEvidence) -> Layout | None:

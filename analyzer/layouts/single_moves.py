@@ -66,8 +66,12 @@ def shrinking_moves(
     explain, and in those that others know by their offsets.
     """
     explained = with_inferred_alignment(layout)
-    if unmovable(layout, layouts) or refusal(explained) or not _has_room(explained):
+    if unmovable(layout, layouts) or refusal(explained):
         return
+    shapes = [shape_of(member) for member in explained.members]
+    bits = sum(shape.size if shape.width is None else shape.width for shape in shapes)
+    if round_up(-(-bits // BYTE), place_shapes(shapes, explained.alignment).alignment) >= explained.size:
+        return  # they have no hole between them
     known = tuple(facts)
     parts = atoms(explained, layouts, known)
     walls = _walls(parts, layouts, known)
@@ -89,13 +93,6 @@ def shrinking_moves(
                 order = _moved(range(len(parts)), moved, target)
                 members = tuple(member for one in order for member in parts[one].members)
                 yield SingleMove(parts[moved].name, behind.last, size, explained, members)
-
-
-def _has_room(layout: Layout) -> bool:
-    """Whether the members would need less without any hole between them."""
-    shapes = [shape_of(member) for member in layout.members]
-    bits = sum(shape.size if shape.width is None else shape.width for shape in shapes)
-    return round_up(-(-bits // BYTE), place_shapes(shapes, layout.alignment).alignment) < layout.size
 
 
 class _Sizes:

@@ -214,7 +214,9 @@ def compared_maps(
     """
     touched = tuple(spot.path for spot in heat.spots)
     old, new = fields(*before, touched), fields(*after, touched)
-    marked = _moved(old, new)
+    ordered, then = ([one.path for one in found] for found in (old, new))
+    runs = SequenceMatcher(None, ordered, then, autojunk=False).get_matching_blocks()
+    marked = frozenset((*ordered, *then)).difference(*(ordered[run.a : run.a + run.size] for run in runs))
     if moved:
         # The fields that are one of the members, or a part of one.
         beginnings = tuple(f"{name}." for name in moved)
@@ -239,14 +241,6 @@ def _carried(heat: MapHeat, old: Sequence[MapField], new: Sequence[MapField]) ->
         if home and there:
             spots.append(replace(spot, offset=there.begin + spot.offset - home.begin))
     return replace(heat, spots=tuple(spots))
-
-
-def _moved(old: Sequence[MapField], new: Sequence[MapField]) -> frozenset[str]:
-    """The paths of the fields that are not in the same order in both."""
-    before, after = ([one.path for one in found] for found in (old, new))
-    runs = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
-    still = {path for run in runs for path in before[run.a : run.a + run.size]}
-    return frozenset((*before, *after)) - still
 
 
 def _marked(drawn: LineMap, paths: frozenset[str]) -> LineMap:

@@ -91,12 +91,11 @@ class Sampling:
 class Recording:
     """The circumstances of a simulated profile; its counts are exact numbers of events, no samples.
 
-    ``on`` is ``qemu`` or ``qemu-user``. ``nodes`` holds the NUMA node of each CPU. ``cache_bytes`` is the size of
-    the private cache of a CPU, 0 for one without bound. ``quantum`` is in guest instructions. ``interleave`` is
-    ``exact`` (one host thread, deterministic), ``turns`` or ``host``. ``counts`` holds totals (accesses,
-    instructions) and everything that was dropped, by name. ``moved`` is by how many bytes the data of the program or
-    kernel lay above the addresses in its file; those of code are as in the file. ``trace`` is the digest of the trace
-    recorded with it.
+    ``on`` is ``qemu`` or ``qemu-user``. ``nodes`` holds the NUMA node of each CPU. ``cache_bytes`` is the size of the
+    private cache of a CPU, 0 for one without bound. ``quantum`` is in guest instructions. ``interleave`` is ``exact``
+    (one host thread, deterministic), ``turns`` or ``host``. ``counts`` holds totals (accesses, instructions) and
+    everything that was dropped, by name. ``moved`` is by how many bytes the data of the program or kernel lay above the
+    addresses in its file; those of code are as in the file. ``trace`` is the digest of the trace recorded with it.
     """
 
     on: str

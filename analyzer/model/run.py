@@ -208,11 +208,10 @@ class Build:
 class Result:
     """A whole run so far. ``best`` is the variant that was confirmed better on fresh samples, ``None`` without one.
 
-    ``confirmed`` are comparisons on samples taken after the search, ``explored`` those on which it went.
-    ``patches`` holds the file below the run directory for each variant that has one. ``facts`` are what a reviewer
-    asks of the machines: names and values. ``noise`` are the comparisons of baseline and placebos.
-    ``confirming`` are the blocks whose samples are those of ``confirmed``. ``advice`` says what would decide where no
-    verdict could be given.
+    ``confirmed`` are comparisons on samples taken after the search, ``explored`` those on which it went. ``patches``
+    holds the file below the run directory for each variant that has one. ``facts`` are what a reviewer asks of the
+    machines: names and values. ``noise`` are the comparisons of baseline and placebos. ``confirming`` are the blocks
+    whose samples are those of ``confirmed``. ``advice`` says what would decide where no verdict could be given.
     """
 
     title: str

@@ -23,8 +23,8 @@ MOST_ROWS, LEAST_ROW = 12, 0.01
 # In place of what a layout removes, where that may be nothing or all of it; what shares lack that a text leaves out.
 UNKNOWN, LEAST_LEFT_OUT = "unknown", 0.005
 _SUGGEST = (
-    "suggest names the moves, what they save, how surely, and what they cost. Here no layout was tried and no source"
-    " read: nothing is ready to be sent"
+    "suggest tries moves and says what they save, how surely, and what they cost. Here no layout was tried and no"
+    " source read: nothing is ready to be sent"
 )
 # Lines of a row, of one among many, of all records together and of the paragraph; characters of a remark and of a
 # command; remarks; kinds of memory that holds no known record.
@@ -193,7 +193,7 @@ def _memory(unknown: Sequence[RecordContention]) -> str:
     count = sum(one.lines for one in unknown)
     reasons = (one.objects[0].reason for record in unknown for one in record.findings if one.objects)
     reason = next(filter(None, reasons), "")
-    words = [listed(known, MOST_PLACES), f"of the hottest, {reason}" if reason and count > 1 else reason]
+    words = [listed(known, MOST_PLACES), f"the hottest, because {reason}" if reason and count > 1 else reason]
     return f" ({counted(count, 'line')}){': ' if any(words) else ''}{'; '.join(filter(None, words))}"
 
 

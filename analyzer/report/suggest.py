@@ -150,8 +150,7 @@ def _table(ones: Sequence[Numbered], title: str, columns: int) -> str:
     return "\n".join([f"{title}:", *(f"  {row}" for row in alternative_rows(ones, columns - 2))])
 
 
-# The same as JSON (docs/json.md): offsets, sizes and alignments in bytes; shares run from 0 to 1; counts are
-# samples.
+# The same as JSON (docs/json.md): offsets, sizes and alignments in bytes; shares from 0 to 1; counts are samples.
 
 SCHEMA_VERSION = 4
 

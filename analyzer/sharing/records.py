@@ -380,7 +380,9 @@ def functions_of(found: Iterable[Finding], name: str, writes: bool) -> dict[str,
     counts: Counter[str] = Counter()
     plain = _INDEX.sub("", name).partition(_OF_OTHER)[0]
     for finding in found:
-        own = [member for member in finding.members if member.top == plain]
+        # A lock that is the whole object has the name of its type.
+        whole = plain in [one.type for one in finding.objects]
+        own = [member for member in finding.members if member.top == plain or (whole and member.lock)]
         sampled = any(member.writes for member in own)
         for member in own:
             for one in member.functions:

@@ -221,7 +221,11 @@ class SlabStarts:
             places = self._places(layout, cpus)
             for place in places:
                 for geometry, share in _variants(place.cache.geometry):
-                    here = tuple(_overlapping(geometry, place.offset, size, line, line_bytes))
+                    # Starts, counted from the line, of what lies in the objects of a slab and meets the line.
+                    base = line % geometry.slab_bytes - geometry.lead - place.offset
+                    least = max(-(-(base - min(size, geometry.stride) + 1) // geometry.stride), 0)
+                    most = min((base + line_bytes - 1) // geometry.stride, geometry.objects - 1)
+                    here = [number * geometry.stride - base for number in range(least, most + 1)]
                     for start in here:
                         found[start] = found.get(start, 0.0) + weight * share / len(places) / len(here)
         return found
@@ -245,11 +249,3 @@ def _variants(geometry: SlabGeometry) -> tuple[tuple[SlabGeometry, float], ...]:
         return ((geometry, 1.0),)
     small = replace(geometry, order=least, objects=(geometry.page_bytes << least) // geometry.stride)
     return (geometry, 1.0 - _SMALL_SLABS), (small, _SMALL_SLABS)
-
-
-def _overlapping(geometry: SlabGeometry, offset: int, size: int, line: int, line_bytes: int) -> Iterable[int]:
-    """Starts, counted from the line, of what lies ``offset`` bytes into the objects of a slab and meets the line."""
-    base = line % geometry.slab_bytes - geometry.lead - offset
-    first = max(-(-(base - min(size, geometry.stride) + 1) // geometry.stride), 0)
-    last = min((base + line_bytes - 1) // geometry.stride, geometry.objects - 1)
-    return (number * geometry.stride - base for number in range(first, last + 1))

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Changed files of a tree in a directory of their own that comes first wherever the compiler looks for a file.
 
-A name in quotes is looked for next to the file that has it. So links to the neighbours
-that lead to them in that way, and to what these and the changed ones include so, lie next to the changed files. Nothing
-is written to the tree.
+A name in quotes is looked for next to the file that has it. So links to the neighbours that lead to them in that way,
+and to what these and the changed ones include so, lie next to the changed files. Nothing is written to the tree.
 """
 
 from __future__ import annotations

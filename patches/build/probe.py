@@ -139,8 +139,13 @@ def compiled_in(overlay: Overlay, build: TreeBuild, probe: Probe, seconds: float
         within = build.confinement(build.flags.compiler, (overlay.root,), made)
         command = Command(argv, build.flags.directory, min(seconds, COMPILE_SECONDS), within)
         check_reads(command, made / "reads.d")
+        # Text can write any debug information, so its reader is confined: it may reach what the compiler may.
+        reader = object_reader()
+        words = (str(reader), str(output), find(argv[0]), *argv[1:])
+        reached = within if isinstance(within, Confinement) else Confinement()
+        reached = replace(reached, readable=(*reached.readable, reader))
         try:
-            written = run_apart(_reading(command, output))
+            written = run_apart(replace(command, argv=words, confinement=reached))
         except CommandTimedOut:
             raise timed_out(command) from None
         if written.status == _NOT_COMPILED:
@@ -156,17 +161,6 @@ def compiled_in(overlay: Overlay, build: TreeBuild, probe: Probe, seconds: float
         how = ", which the change takes away" if stale in overlay.gone else " by a path that leads past the change"
         raise VerificationFailed(f"{probe.file} includes {stale}{how}")
     return CompiledProbe(layouts, command, overlay)
-
-
-def _reading(command: Command, output: Path) -> Command:
-    """The command, and behind it a reader of what it makes: text can write any debug information, so it is confined.
-
-    It may reach what the compiler may, for the same text decides what that does.
-    """
-    reader = object_reader()
-    argv = (str(reader), str(output), find(command.argv[0]), *command.argv[1:])
-    reached = command.confinement if isinstance(command.confinement, Confinement) else Confinement()
-    return replace(command, argv=argv, confinement=replace(reached, readable=(*reached.readable, reader)))
 
 
 def _unit(folder: Path, overlay: Overlay, probe: Probe) -> Path:

@@ -170,20 +170,18 @@ def measured(environment: Environment, change: CheckedChange, progress: Progress
     others = (compared(found, name, environment, RecordRole.ALONE) for name in change.others)
     pairs = tuple((pair, residual(pair, found, change.record, change.file, change.granules)) for pair in change.pairs)
     absent = tuple(dict.fromkeys(f"{pair.first} or {pair.second} is no member" for pair, seen in pairs if seen is None))
-    remarks = () if _moves(found, change) else (f"{change.title} is laid out as before",)
+    # Type ids are of one table each, so only what is named counts.
+    places = [
+        layout and [(it.name, it.declarator, it.offset, it.bit_offset) for it in layout.members]
+        for layout in (find(layouts, change.record, change.file) for layouts in (found.before, found.after))
+    ]
+    remarks = () if None in places or places[0] != places[1] else (f"{change.title} is laid out as before",)
     # Objects lie at multiples of the granules, before and after, where those are known.
     sides = zip((own.before, own.after), change.granules, strict=True)
     steps = [replace(one, step=gcd(one.alignment, granule)) if one and granule else one for one, granule in sides]
     own = replace(own, before=steps[0], after=steps[1])
     records = dict.fromkeys(one for one in (own, *others, *shown, *holders) if one)
     return Measured(tuple(records), tuple(seen for _, seen in pairs if seen), remarks, (*absent, *left_out))
-
-
-def _moves(found: Tables, change: CheckedChange) -> bool:
-    """Whether a member lies elsewhere than before; type ids are of one table each, so only what is named counts."""
-    sides = [find(layouts, change.record, change.file) for layouts in (found.before, found.after)]
-    places = [[(it.name, it.declarator, it.offset, it.bit_offset) for it in side.members] for side in sides if side]
-    return len(places) != len(sides) or places[0] != places[1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -308,7 +308,11 @@ def mails_of(name: str, content: bytes) -> tuple[Mail, ...]:
     for number, text in enumerate(mails, 1):
         title = name if len(mails) == 1 else f"{name}[{number}]"
         try:
-            patches = _sent_patches(text)
+            # The mail without its encoding, or of several parts those that are patches.
+            mail = part_of(text)
+            whole = mail.boundary is None
+            plain = text[: len(text) - len(mail.body)] + mail.content() if whole else text
+            patches = (plain,) if whole else patches_in(mail) or (plain,)
         except Damaged as error:
             message = f"{title} is encoded for mail, and damaged ({error}); give the file that git wrote"
             raise PatchRefused(message) from None
@@ -338,11 +342,3 @@ def _mails(name: str, text: bytes) -> Iterator[bytes]:
         del mails[0]
     for start, end in zip(mails, [*mails[1:], None], strict=True):
         yield text[start:end]
-
-
-def _sent_patches(text: bytes) -> tuple[bytes, ...]:
-    """What was sent: the mail without its encoding, or of several parts those that are patches; raises ``Damaged``."""
-    mail = part_of(text)
-    if mail.boundary is None:
-        return (text[: len(text) - len(mail.body)] + mail.content(),)
-    return patches_in(mail) or (text,)

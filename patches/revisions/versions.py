@@ -101,7 +101,10 @@ def revisions(git: Git, base: str, head: str, progress: Progress) -> Iterator[Ve
 
 def _taken(git: Git, found: Sequence[Difference]) -> tuple[tuple[FileChange, ...], tuple[str, ...]]:
     """The changes that are looked at, and remarks on those that are not."""
-    differing = list(_entered(git, found))
+    # Of a submodule what differs within, where that is known, with the repository that has it.
+    modules = {one.path: submodule(git, one) for one in found if one.is_submodule}
+    differing = [(git, one) for one in found if modules.get(one.path) is None]
+    differing += chain.from_iterable(filter(None, modules.values()))
     wanted = [(of, one) for of, one in differing if is_of_interest(one.path) or one.is_submodule]
     if len(wanted) > MOST_FILES:
         message = f"{len(wanted)} files of C differ, and {MOST_FILES} are compared at most; name revisions nearer by"
@@ -131,13 +134,6 @@ def _taken(git: Git, found: Sequence[Difference]) -> tuple[tuple[FileChange, ...
 
 def _is_regular(one: Difference) -> bool:
     return all(side is None or side.is_regular for side in (one.old, one.new))
-
-
-def _entered(git: Git, found: Sequence[Difference]) -> Iterator[tuple[Git, Difference]]:
-    """What differs with the repository that has it; of a submodule what differs within, where that is known."""
-    modules = {one.path: submodule(git, one) for one in found if one.is_submodule}
-    yield from ((git, one) for one in found if modules.get(one.path) is None)
-    yield from chain.from_iterable(filter(None, modules.values()))
 
 
 def _remarks(

@@ -178,21 +178,15 @@ def _columns(text: str) -> tuple[int | None, CodePlace]:
 def read_place(address: int, text: str) -> CodePlace:
     """The symbol and the object behind a code address: ``schedule+0x12 ([kernel.kallsyms])``."""
     text = " ".join(text.split()).removesuffix(" (inlined)")
-    begin, end = _object_span(text)
+    # The object's name is in the first brackets around a path or a name in brackets, else in the last ones. Its own
+    # may follow in it: ``(/dev/zero (deleted))``. Without an object the whole is symbol.
+    opened = _OBJECT_BEGINS.search(text)
+    begin = opened.end() if opened else text.rfind(" (") + 2
+    closed = _OBJECT_ENDS.search(text, begin) if opened or begin > 1 else None
+    begin, end = (begin, closed.start()) if closed else (len(text), 0)
     symbol = text[:begin].rstrip(" (")
     offset = _OFFSET.search(symbol)
     symbol = symbol[: offset.start()] if offset else symbol
     where = _OFFSET.sub("", text[begin:end]) if end else None
     known = symbol if symbol and not symbol.startswith("[") else None
     return CodePlace(address, known, where, address - int(offset[1], 16) if known and offset else None)
-
-
-def _object_span(text: str) -> tuple[int, int]:
-    """Where the object's name lies: in the first brackets around a path or a name in brackets, else in the last ones.
-
-    Its own brackets may follow in it: ``(/dev/zero (deleted))``. Without an object the whole is symbol.
-    """
-    opened = _OBJECT_BEGINS.search(text)
-    begin = opened.end() if opened else text.rfind(" (") + 2
-    closed = _OBJECT_ENDS.search(text, begin) if opened or begin > 1 else None
-    return (begin, closed.start()) if closed else (len(text), 0)

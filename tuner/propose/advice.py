@@ -57,7 +57,7 @@ REASONS: dict[TriageKind, str] = {
     TriageKind.SEVERAL_OBJECTS: "the members that meet belong to different objects",
     TriageKind.STRADDLE: "the hot member itself lies on two lines",
     TriageKind.NO_WRITER: "nobody was seen writing on the line, so nothing says what to separate",
-    TriageKind.UNKNOWN: "the profile does not say which two members meet",
+    TriageKind.UNKNOWN: "which members meet on its hottest line is not known",
 }
 # Diagnoses of which nothing follows, neither that moving members helps nor that it does not.
 UNDECIDED = frozenset({TriageKind.NO_WRITER, TriageKind.UNKNOWN})

@@ -94,7 +94,11 @@ def pulled_in(
     asked = replace(smaller, cold=wish.cold or _fewest_cold(layout, target, smaller, last, functions))
     if not asked.cold:
         return
-    placed = _with_cold_behind(layout, target, asked, last)
+    # On the last line, with all cold members behind it.
+    here, position = _pulled(layout, target, asked)
+    if refused := [name for name in (asked.member, *asked.cold) if at(layout, name) not in last]:
+        raise StructureRefused(f"{', '.join(refused)} may not move to the end of {layout.title}")
+    placed = behind(here, position, [at(layout, name) for name in asked.cold])
     # A guess is worth showing where the record gets smaller by it, or only what is cold is left next to the object.
     if wish.cold or placed.size < least.size or set(_beside(placed, wish.member)) <= set(asked.cold):
         yield _advice(layout, target, asked, placed, home, guessed)
@@ -131,17 +135,6 @@ def _in_place(layout: Layout, target: Layout, wish: Pulling, last: frozenset[int
     here, position = _pulled(layout, target, wish)
     ways = (here, behind(here, position, ())) if position in last else (here,)
     return min(ways, key=lambda one: (one.size, len(tuple(_beside(one, wish.member)))))
-
-
-def _with_cold_behind(layout: Layout, target: Layout, wish: Pulling, last: frozenset[int]) -> Layout:
-    """The object on the last line, with all cold members behind it.
-
-    Raises ``StructureRefused`` when one of them may not follow all others.
-    """
-    here, position = _pulled(layout, target, wish)
-    if refused := [name for name in (wish.member, *wish.cold) if at(layout, name) not in last]:
-        raise StructureRefused(f"{', '.join(refused)} may not move to the end of {layout.title}")
-    return behind(here, position, [at(layout, name) for name in wish.cold])
 
 
 def _fewest_cold(
