@@ -328,7 +328,7 @@ def _gained(one: RecordChange, advice: StructuralAdvice, answer: RecordAnswer, s
     """What replay says of the change with its most copies; else what the profile has after stores to the members."""
     if one.saves:
         gain = advice.gains[-1]
-        copies = f", with {gain.ways} copies by {gain.by}" if gain.ways > 1 else ""
+        copies = f"; with {gain.ways} copies by {gain.by}" if gain.ways > 1 else ""
         return f"{saved_words(one.saves, 'misses', 'profile')}{copies}; {gain.basis}"
     record = next((one for one in suggested.records if one.name == answer.record), None)
     parts = [0.0, 0.0]

@@ -173,9 +173,10 @@ def moved(body: Body, move: Move) -> Body:
 
 def swapped(body: Body, member: str, partner: str) -> Body:
     """The body with the atoms of two members exchanged; raises ``EditRefused`` where they are in one."""
-    body = _split(body, body.common((member, partner)), member, _around)
-    body = _split(body, body.common((member, partner)), partner, _around)
-    inside = body.common((member, partner))
+    both = member, partner
+    for one in both:  # it stands for itself, between those in front of it and those behind it
+        body = _split(body, body.common(both), one, lambda names, at: (names[:at], (names[at],), names[at + 1 :]))
+    inside = body.common(both)
     cut = body.pieces(inside)
     for name in (member, partner):
         cut = heading_apart(cut, find(body.origin, inside, cut, name), body.headings)
@@ -204,11 +205,6 @@ def _split(body: Body, inside: MemberScope, member: str, runs: Callable[[Names, 
     written = zip(parts, apart(body.origin, cut[index], parts), strict=True)
     placed = [piece for run, piece in sorted(written, key=lambda one: atom.names.index(one[0][0]))]
     return body.rewritten(inside, [*cut[:index], *placed, *cut[index + 1 :]])
-
-
-def _around(names: Names, at: int) -> Sequence[Names]:
-    """One name stands for itself, between those in front of it and those behind it."""
-    return names[:at], (names[at],), names[at + 1 :]
 
 
 def whole(atom: Atom) -> RefusalCode:
