@@ -34,20 +34,18 @@ from linesmith.analyzer.sharing.records import WORTH_CHANGING, RecordPair, users
 LABEL = 10
 # A change with so many lines of text has room for all of its cache lines.
 ROOMY = 36
-MOST_WHY = 3
-MOST_FUNCTIONS = 2
+MOST_WHY, MOST_FUNCTIONS = 3, 2
 MOST_NEIGHBOURS = 4
-MOST_ROWS = 2
-MOST_REASONS = 3
-MOST_ACCESSORS = 4
+MOST_ROWS, MOST_REASONS, MOST_ACCESSORS = 2, 3, 4
 # Caches, and records around the changed one.
 MOST_CACHES = 2
 MOST_HOLDERS = 2
-# Words of other chapters: of the note on what was checked, of a diagnosis.
-_OF_LINE = re.compile(r" \((\d+(?:\.\d+)?%) of the line\)")
+# What is said of files that a reader has to give.
 PLAN = "PLAN.toml names the source tree, the build and the benchmark (docs/tuning.md)."
 _OWN_FILE = "give the ELF file of the build that was profiled, or a perf.data: its addresses tell the objects"
 _UNREAD = "the source, which was not read; "
+# Words of other chapters: of the note on what was checked, of a diagnosis.
+_OF_LINE = re.compile(r" \((\d+(?:\.\d+)?%) of the line\)")
 # How a note begins on what an alignment asks of the allocation of objects.
 _ONLY_WHERE = "Holds only where "
 
@@ -143,14 +141,13 @@ def layout_rows(
         of, whole = f"accesses to {counted(found.objects, 'object')}", f"{found.before:,.0f} {counted_as}"
         if found.runs == 1:
             # What `hot` counts are objects as they began in the recording, on lines that it names by them.
-            differ = ", so pairs differ from `hot`" * (found.objects > 1 or found.phases > 1)
+            differ = ", so pairs have other counts than in `hot`" * (found.objects > 1 or found.phases > 1)
             at = f" at {found.phases} offsets in a line" * (found.phases > 1)
             made = f"{found.accesses:,} recorded {of}{at}, scaled to the record's {whole}{differ}"
         else:
-            made = f"{found.runs} runs reconstructed from the samples, {found.accesses:,} {of}; misses, loads and"
-            made += (
-                f" stores that fetch the line from another CPU, are scaled to the {whole}, so pairs differ from `hot`"
-            )
+            made = f"{found.runs} runs reconstructed from the samples, {found.accesses:,} {of}; their misses (loads and"
+            made += f" stores that fetch the line from another CPU) are scaled to the {whole}, so pairs have other"
+            made += " counts than in `hot`"
         yield "replayed", f"{made}; no time is measured"
     # Clauses of a diagnosis that say what no layout removes.
     removes = "does not remove", "no layout removes"
