@@ -40,7 +40,7 @@ MOST_ROWS, MOST_REASONS, MOST_ACCESSORS = 2, 3, 4
 # Caches, and records around the changed one.
 MOST_CACHES = 2
 MOST_HOLDERS = 2
-# What is said of files that a reader has to give.
+# Files that a reader has to give, or gave none of.
 PLAN = "PLAN.toml names the source tree, the build and the benchmark (docs/tuning.md)."
 _OWN_FILE = "give the ELF file of the build that was profiled, or a perf.data: its addresses tell the objects"
 _UNREAD = "the source, which was not read; "

@@ -84,7 +84,9 @@ def render_table(
 def _head(records: Sequence[RecordContention], elf: ElfIdentity, shown: ProfileSection, columns: int) -> Iterator[str]:
     profile = shown.profile
     known = sum(one.share for one in records if one.name and not one.apart)
-    contended = f"{sum(one.contended for one in records):,.0f} {unit(shown)}"
+    # A text may leave lines out: its shares are of all that was counted.
+    whole = sum(one.contended for one in records) / (sum(one.share for one in records) or 1)
+    contended = f"{whole:,.0f} {unit(shown)}"
     title = f" ({profile.title})" if profile.title else ""
     which = f", report {shown.section} of {shown.sections}{title}, --section takes another," * (shown.sections > 1)
     build = f", build-id {elf.build_id[:12]}" if elf.build_id else ""
