@@ -64,10 +64,10 @@ def _accessors(accessors: Sequence[Accessor]) -> Iterator[str]:
             ("reads", [name for name in one.reads if name not in updated]),
         )
         does = "; ".join(f"{verb} {', '.join(names)}" for verb, names in verbs if names) or "touches it"
-        yield f"{one.function} ({one.samples:,} samples{held}): {does}"
+        yield f"{one.function} ({one.samples:,} accesses{held}): {does}"
     others = [one.function for one in accessors if one not in sampled]
     if others:
-        yield f"{'also accessed' if sampled else 'accessed'}, without samples, in {listed(others, MOST_OTHERS)}"
+        yield f"{'also accessed' if sampled else 'accessed'}, by the code alone, in {listed(others, MOST_OTHERS)}"
 
 
 def _gains(gains: Sequence[Gain]) -> Iterator[str]:

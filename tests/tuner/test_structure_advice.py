@@ -117,7 +117,7 @@ def test_a_counter_that_is_hardly_read_is_counted_per_cpu(program: Program) -> N
     assert one.reasons == (
         "100% of the line's contended loads waited on hits for stores to it",
         "1 of 1 instructions that write it add to it",
-        "90 samples are of functions that update it, 10 of those that only read it",
+        "90 accesses are of functions that update it, 10 of those that only read it",
     )
     accessors = [(who.function, who.samples, who.writes) for who in one.accessors]
     assert accessors == [("session_hit", 90, ("hits",)), ("session_hits", 10, ())]
@@ -221,7 +221,7 @@ def test_a_lock_that_is_mostly_taken_for_reading_is_given_to_each_reader() -> No
     words = seen(MAPPING, "tree_lock", loads("down_read", 90), stores("up_write", 10), lock=True)
     (one,) = advice(replace(locked([words], waits("tree_lock", "tree_lock", 100)), lock=BY_ITSELF), LAYOUTS)
     assert one.sentence.startswith("let each CPU take tree_lock for reading by itself (percpu_rw_semaphore, RCU)")
-    assert "90% of their samples are of functions that take it for reading" in one.reasons
+    assert "90% of their accesses are of functions that take it for reading" in one.reasons
     assert one.notes[0] == "What it protects the code does not tell: it may lie in other objects."
 
 

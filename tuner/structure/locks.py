@@ -131,7 +131,7 @@ def _reasons(case: Case, lock: ContendedLock, guarded: Sequence[Protected]) -> I
     if waiting:
         yield f"seen on it: {', '.join(waiting[:4])}"
     if share_reading := _read_share(case, lock.name):
-        yield f"{share_reading:.0%} of their samples are of functions that take it for reading"
+        yield f"{share_reading:.0%} of their accesses are of functions that take it for reading"
     for one in guarded:
         reason = "named alike; the functions that write it are called with the lock held, or take none"
         if one.held:
@@ -343,7 +343,7 @@ def _counter_reasons(case: Case, found: _Counting) -> Iterator[str]:
     yield f"{found.adding} of {found.writing} instructions that write it add to it"
     if found.tested:
         yield f"{found.testing} of them look at the value where it decides something: a reference count or a limit"
-    yield f"{found.updates:,} samples are of functions that update it, {found.readings:,} of those that only read it"
+    yield f"{found.updates:,} accesses are of functions that update it, {found.readings:,} of those that only read it"
 
 
 def _counter_notes(found: _Counting) -> Iterator[str]:
