@@ -23,8 +23,8 @@ MOST_ROWS, LEAST_ROW = 12, 0.01
 # In place of what a layout removes, where that may be nothing or all of it; what shares lack that a text leaves out.
 UNKNOWN, LEAST_LEFT_OUT = "unknown", 0.005
 _SUGGEST = (
-    "suggest tries moves and says what they save, how surely, and what they cost. Here no layout was tried and no"
-    " source read: nothing is ready to be sent"
+    "suggest tries moves and says what they save, how surely, and what they cost in size and memory. Here no layout was"
+    " tried and no source read: nothing is ready to be sent"
 )
 # Lines of a row, of one among many, of all records together and of the paragraph; characters of a remark and of a
 # command; remarks; kinds of memory that holds no known record.
@@ -71,9 +71,11 @@ def render_table(
     blocks = ["\n".join(_head(records, elf, shown, columns)), "\n".join(_table(records, shown, columns, full))]
     helped = _helped(records)
     if suggest:
-        gained = by_layout(helped).replace("≤", "at most") if helped else UNKNOWN
-        of = f", {gained} of all {unit(shown)}" if gained != UNKNOWN else ""
-        gain = f"largest gain by moving members: {helped.name}{of}" if helped else "no gain by moving members is sure"
+        gain = "no gain by moving members is sure"
+        if helped:
+            gained = by_layout(helped).replace("≤", "at most")
+            of = f"none to all of its {helped.share:.1%}" if gained == UNKNOWN else f"{gained} of all {unit(shown)}"
+            gain = f"largest gain by moving members: {helped.name}, {of}"
         command = shell_rows("next:", (*suggest, *(("--type", helped.type) if helped else ())), columns)
         blocks.append("\n".join([prose(f"{gain}; {_SUGGEST}", then="  ", columns=columns), *command]))
     if first := helped or next((one for one in records if one.name and one.kinds and not one.apart), None):

@@ -126,8 +126,8 @@ of all  can save  it lives
  55.1%            on lines that the profile leaves out
 
 largest gain by moving members: listener, at most 5.0% of all misses after stores by other CPUs;
-  suggest tries moves and says what they save, how surely, and what they cost. Here no layout was
-  tried and no source read: nothing is ready to be sent
+  suggest tries moves and says what they save, how surely, and what they cost in size and memory.
+  Here no layout was tried and no source read: nothing is ready to be sent
 next: linesmith suggest program profile --type listener
 
 listener: m1, m2, m3, m4, m5, m6 and 2 more miss after stores to m0: 560 misses after stores by
@@ -446,5 +446,5 @@ def test_misses_of_which_samples_do_not_say_the_writer_are_counted_once() -> Non
     met = tuple(RecordPair("m1", writer, "", Bounds(0, 5423), stores={f"set_{writer}": 3}) for writer in ("m0", "m1"))
     text = told((replace(record("mapping", 1.0, 1.0, TriageKind.FALSE_SHARING, ("m1", "m0", 1)), pairs=met),))
     assert "m1 misses after stores to m0 by set_m0, or to itself by set_m1: 5,423" in text
-    assert "largest gain by moving members: mapping; suggest tries moves and says what they save" in text
+    assert "largest gain by moving members: mapping, none to all of its 100.0%; suggest tries moves and says" in text
     assert "nothing is ready to be sent next:" in text
