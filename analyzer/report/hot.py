@@ -107,10 +107,14 @@ def _head(records: Sequence[RecordContention], elf: ElfIdentity, shown: ProfileS
 
 def _helped(records: Sequence[RecordContention]) -> RecordContention | None:
     """The record of which another order removes most; nothing is promised of members that may be others."""
-    # As ``suggest`` asks of each line on which members meet: whether these are known on any.
-    met = {id(one): [finding for finding in one.findings if finding.cost.sharings] for one in records}
-    sure = (one for one in records if one.movable and not (met[id(one)] and all(map(mostly_doubted, met[id(one)]))))
+    sure = (one for one in records if one.movable and not _in_doubt(one))
     return max(sure, key=lambda one: one.removable.most, default=None)
+
+
+def _in_doubt(one: RecordContention) -> bool:
+    """Whether on no line of the record members meet that are known, which is what ``suggest`` asks of each line."""
+    met = [finding for finding in one.findings if finding.cost.sharings]
+    return bool(met) and all(map(mostly_doubted, met))
 
 
 def unit(shown: ProfileSection) -> str:
