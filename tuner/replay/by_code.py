@@ -235,7 +235,10 @@ def with_locks(
     updated = {
         one.address for one in touches if one.kind is not TouchKind.LOAD and _locking(one) and one.base not in typed
     }
-    words = {at: _word(one, outers.get(one.base), layouts, updated) for at, one in enumerate(touches)}
+    words = {
+        at: 0 if lets_readers_in(one.function) else _word(one, outers.get(one.base), layouts, updated)
+        for at, one in enumerate(touches)
+    }
     taken = {words[at] for at, one in enumerate(touches) if words[at] and _excludes(one)}
     found = [replace(one, lock=words[at], word=True) if words[at] in taken else one for at, one in enumerate(touches)]
     for base in {one.base for one in found if one.word}:
