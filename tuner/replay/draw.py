@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from heapq import heapify, heappop, heappush
 from itertools import combinations
-from math import exp, inf, log
+from math import exp, inf, log, sqrt
 from operator import or_
 from random import Random
 
@@ -56,6 +56,10 @@ SAME, DIFFERENT = 0.5, 0.1
 # A CPU that no other touch of the object is made on counts as this part of one that a single touch is made on.
 NEWCOMER = 0.5
 SWEEPS = 2
+# By how many standard deviations stores that are made as often may differ.
+ALIKE_STORES = 2
+# By how much the last of a function's touches comes later than its first.
+IN_ORDER = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +113,8 @@ def drawn(evidence: SampledTouches, seed: int) -> Draw:
         or (one.function, one.address) in stored
         or draw.random() < 1 - (1 - REACHED) ** min(one.ways, 4)
     ]
-    targets = tuple(
-        (_another(one.loads, draw, evidence.exact), _another(one.stores or 0.0, draw, evidence.exact))
-        for one in touches
-    )
+    stores = _stores(touches, draw, evidence.exact)
+    targets = tuple((_another(one.loads, draw, evidence.exact), stores[at]) for at, one in enumerate(touches))
     nodes = evidence.nodes[: _machine(evidence, draw)]
     seats, tasks = seated(evidence, used, draw), list[DrawnTask]()
     nested = not evidence.ties and draw.random() < NESTED
@@ -217,6 +219,26 @@ def _stored(touches: Sequence[SampledTouch]) -> set[tuple[str, int]]:
     return {(one.function, one.address) for one in touches if one.sampled and one.kind is TouchKind.STORE}
 
 
+def _stores(touches: Sequence[SampledTouch], draw: Random, exact: bool) -> list[float]:
+    """Sampled stores of each touch as another run might have them: what a function made about as often it made as often."""
+    found = [one.stores or 0.0 for one in touches]
+    if exact:
+        return found
+    together: dict[tuple[str, int], list[list[int]]] = defaultdict(list)
+    for at in sorted((at for at, count in enumerate(found) if count), key=lambda at: -found[at]):
+        groups = together[touches[at].function, touches[at].base]
+        if groups:
+            mean = sum(found[other] for other in groups[-1]) / len(groups[-1])
+        if groups and mean - found[at] <= ALIKE_STORES * sqrt(mean):
+            groups[-1].append(at)
+        else:
+            groups.append([at])
+    for alike in (alike for groups in together.values() for alike in groups):
+        mean = draw.gammavariate(sum(found[at] for at in alike) + 0.5, 1.0) / len(alike)
+        found = [mean if at in alike else count for at, count in enumerate(found)]
+    return found
+
+
 def _another(count: float, draw: Random, exact: bool) -> float:
     """The count that another run might have had."""
     return count if exact else draw.gammavariate(count + 0.5, 1.0) if count else 0.0
@@ -318,6 +340,14 @@ def _lateness(touches: Sequence[SampledTouch]) -> list[float]:
             found.append(1 - one.loads / max(most[one.function, one.base], 1.0))
         else:
             found.append(0.5 if one.sampled else 1.0)
+    # Of one function what comes earlier in the code, or in the object, mostly comes earlier in the turn.
+    places: dict[tuple[str, int], list[tuple[int, int, int]]] = defaultdict(list)
+    for number, one in enumerate(touches):
+        if one.sampled:
+            places[one.function, one.base].append((one.code, one.address, number))
+    for ones in places.values():
+        for rank, (_, _, number) in enumerate(sorted(ones)):
+            found[number] += IN_ORDER * rank / len(ones)
     return found
 
 
