@@ -334,6 +334,7 @@ class _Held:
             for entered in takewhile(lambda inner: not is_lock(layouts.by_id(inner.record).name), leaf.entered)
         }
         self._protected: dict[str, int] = {}
+        self._readers = any(lets_readers_in(one.function) for one in touches)
         self._sleeping = {one.lock for one in touches if one.word and may_sleep(one.function)}
         for one in (one for one in touches if one.word):
             self._takers[one.lock].update(one.callers if takes_lock(one.function) else (one.function,))
@@ -356,7 +357,7 @@ class _Held:
     def _lock_of(self, touch: SampledTouch) -> int:
         """The lock that is held, 0 for none, or ``PERHAPS``."""
         if touch.kind is TouchKind.ATOMIC and self._atomic(touch):
-            return 0
+            return 0 if self._readers else PERHAPS
         writes = touch.kind is not TouchKind.LOAD or touch.function in self._writing
         protected = [self._protected[name] for name in self._names(touch) if name in self._protected]
         if writes and protected:
