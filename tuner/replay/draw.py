@@ -129,7 +129,7 @@ def drawn(evidence: SampledTouches, seed: int) -> Draw:
         draw.choice((0.0, 0.3, 1.0)),
         draw.uniform(0.1, 0.9),
         1.0 if evidence.exact else draw.lognormvariate(0.0, 0.2),
-        _looking_first(touches, [late + draw.gauss(0.0, 0.3) for late in _lateness(touches)]),
+        tuple(late + draw.gauss(0.0, 0.3) for late in _lateness(touches)),
         targets,
         _unseen(touches, draw),
         orders,
@@ -349,19 +349,6 @@ def _lateness(touches: Sequence[SampledTouch]) -> list[float]:
         for rank, (_, _, number) in enumerate(sorted(ones)):
             found[number] += IN_ORDER * rank / len(ones)
     return found
-
-
-def _looking_first(touches: Sequence[SampledTouch], late: Sequence[float]) -> tuple[float, ...]:
-    """The places in a turn, with loads that no sample shows in front of the function's stores of the same member."""
-    stores = {
-        (one.function, one.address): place
-        for one, place in zip(touches, late, strict=True)
-        if one.sampled and one.kind is TouchKind.STORE
-    }
-    return tuple(
-        place if one.sampled else stores.get((one.function, one.address), place)
-        for one, place in zip(touches, late, strict=True)
-    )
 
 
 def ties(touches: Sequence[SampledTouch], lost: Mapping[tuple[int, int], int]) -> dict[int, dict[int, float]]:

@@ -87,6 +87,16 @@ class Fitting:
         shares = [count / max(counts) for count in counts]
         leading = [max((shares[other] for other in ones), default=0.0) for ones in self._leading]
         rates = tuple(max(one) for one in zip(shares, map(mul, draw.unseen, leading), strict=True))
+        # A load that no sample shows is made in front of its function's store of the same member.
+        stores = {
+            (one.function, one.address): number
+            for number, one in enumerate(evidence.touches)
+            if one.sampled and one.kind is TouchKind.STORE
+        }
+        self._places = [
+            number if one.sampled else stores.get((one.function, one.address), number)
+            for number, one in enumerate(evidence.touches)
+        ]
         self._parts = _parts(evidence.touches)
         self._calm = set() if evidence.exact else _calm(evidence.touches, self._parts)
         locks = sorted({ELSEWHERE, *(one.lock for one in evidence.touches if one.lock > 0)})
@@ -202,7 +212,7 @@ class Fitting:
             fair = any(queues_up(touches[one].function) for one in before)
             for task, rate in zip(bodies[lock], each, strict=True):
                 share = rate * scale
-                ordered = sorted(task.touches, key=lambda one: (state.late[one], touches[one].sampled))
+                ordered = sorted(task.touches, key=lambda one: (state.late[self._places[one]], touches[one].sampled))
                 steps = _in_order(
                     [self._step(one, state.rates[one] / share, bool(before)) for one in ordered], taking, calm
                 )
