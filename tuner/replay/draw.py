@@ -24,8 +24,9 @@ from random import Random
 from linesmith.analyzer.model import CACHE_LINE_BYTES
 from linesmith.tuner.replay.sampled import PERHAPS, USUAL_CPUS, SampledTouch, SampledTouches, TouchKind
 
-# How likely code that no sample shows is reached, by each instruction that may do it.
-REACHED = 0.5
+# Of 103 members that functions of three recordings may load by their code 45 were loaded, 34 of these as often as what
+# the function did most. So likely is it that code is reached which no sample shows, and then each time.
+REACHED, ALWAYS = 0.44, 0.75
 # Numbers of CPUs that differ by more are of different tasks, where both are known well.
 ALIKE = 1.2
 WELL_KNOWN = 3
@@ -111,7 +112,7 @@ def drawn(evidence: SampledTouches, seed: int) -> Draw:
         if one.sampled
         or one.like >= 0
         or (one.function, one.address) in stored
-        or draw.random() < 1 - (1 - REACHED) ** min(one.ways, 4)
+        or draw.random() < REACHED
     ]
     stores = _stores(touches, draw, evidence.exact)
     targets = tuple((_another(one.loads, draw, evidence.exact), stores[at]) for at, one in enumerate(touches))
@@ -201,17 +202,10 @@ def _possible(touches: Sequence[SampledTouch], numbers: Sequence[int]) -> list[i
 def _unseen(touches: Sequence[SampledTouch], draw: Random) -> tuple[float, ...]:
     """How often each touch is made that shows too little, for each of the function's most frequent one.
 
-    Some branches of code are never taken, others always. Loads of a line without stores hit, however often they are.
+    Loads of a line without stores hit, however often they are.
     """
-    most = draw.choice((0.1, 0.5, 1.0))
-    stored = _stored(touches)
-    often = [
-        (one.function, one.address) in stored if not one.sampled else one.kind is TouchKind.LOAD for one in touches
-    ]
-    return tuple(
-        draw.choice((1.0, draw.random())) if load else 0.0 if one.sampled else most * draw.random()
-        for one, load in zip(touches, often, strict=True)
-    )
+    hidden = (not one.sampled or one.kind is TouchKind.LOAD for one in touches)
+    return tuple((1.0 if draw.random() < ALWAYS else draw.random()) if one else 0.0 for one in hidden)
 
 
 def _stored(touches: Sequence[SampledTouch]) -> set[tuple[str, int]]:
