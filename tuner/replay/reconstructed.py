@@ -146,6 +146,10 @@ class Fitting:
         for at, one in enumerate(touches):
             if one.sampled:
                 rates[at] = rates[at] * _next_rate(one, draw.targets[at], shown[at])
+        if self._evidence.exact:
+            # Counts of all accesses: what is made most often stays the measure. Slow loads may have reached their most.
+            first = rates[max(range(len(touches)), key=lambda at: sum(draw.targets[at]))]
+            rates = [rate / first for rate in rates]
         for at, one in enumerate(touches):
             if one.like >= 0:
                 rates[at] = rates[one.like] * one.scale

@@ -30,6 +30,8 @@ from linesmith.tuner.replay.scene import TraceScene, addresses
 
 WORD_BYTES = 8
 # Functions of a call path that may hold the lock under which the innermost is called.
+# A recording has what hits a line only once the line had so many conflicts.
+HITS_AFTER = 32
 CALLERS = 2
 # CPUs that a function runs on where the profile does not say.
 USUAL_CPUS = 8
@@ -165,8 +167,13 @@ def sampled(
             key = touch.address, touch.function, touch.kind
             seen[key] = _sum(seen[key], touch) if key in seen else touch
     touches, moved = _followed(seen.values(), outers)
-    shown = {one.address // CACHE_LINE_BYTES for one in placed}
-    shown.update((one.address + moved.get(one.base, 0)) // CACHE_LINE_BYTES for one in seen.values())
+    lines: Counter[int] = Counter()
+    for touch in seen.values():
+        lines[(touch.address + moved.get(touch.base, 0)) // CACHE_LINE_BYTES] += round((touch.missed or 0) * touch.weight)
+    if profile.recording is not None:
+        shown = {line for line, conflicts in lines.items() if conflicts >= HITS_AFTER}
+    else:
+        shown = {*lines, *(one.address // CACHE_LINE_BYTES for one in placed)}
     lost = _lost(placed, moved, touches)
     return Sampled(touches, {one.base: outers[one.base] for one in touches if one.base in outers}, shown, lost)
 
