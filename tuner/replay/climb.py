@@ -36,6 +36,8 @@ from linesmith.tuner.propose.subject import ContendedRecord
 from linesmith.tuner.propose.tradeoff import EXPOSED_COST, exposures, heavier, left
 from linesmith.tuner.replay.runs import RecordRuns, ReplayedLayout
 
+# Layouts that the next step starts from, where the runs are reconstructed.
+WAYS = 3
 # Steps that one change is made of, and atoms that each tries to place, those with most misses.
 MOST_STEPS = 6
 MOST_PLACED = 8
@@ -61,23 +63,30 @@ Neighbours = tuple[tuple[tuple[int, ...], ...], ...]
 
 
 def climbed(target: ContendedRecord, runs: RecordRuns, before: Layout) -> tuple[Option, ...]:
-    """The layout after each step, the first of one step; ``before`` is the record as it is declared."""
-    here = _Footing(price(target, unchanged(target)), {}, runs.sketched_total({}))
-    first, found = here.total, list[Option]()
-    most: dict[int, float] = {}
+    """The best layout after each step, the first of one step; ``before`` is the record as it is declared."""
+    start = _Footing(price(target, unchanged(target)), {}, runs.sketched_total({}))
+    ways: list[tuple[_Footing, Mapping[int, float]]] = [(start, {})]
+    found = list[Option]()
     while len(found) < MOST_STEPS:
-        sharing = _sharing(target, runs, runs.sketch(here.after))
-        parted: dict[int, float] = {}
-        for pair, count in sharing.items():
-            for atom in pair if len(pair) > 1 else ():
-                parted[atom] = parted.get(atom, 0.0) + count
-        most = {atom: max(parted.get(atom, 0.0), most.get(atom, 0.0)) for atom in {**most, **parted}}
-        steps = _steps(target, here, sharing, parted, most) if parted else []
-        less = [one for one in _replayed(target, runs, before, steps) if one.total <= here.total - LEAST_STEP * first]
+        less: list[tuple[_Footing, Mapping[int, float]]] = []
+        for here, before_it in ways:
+            sharing = _sharing(target, runs, runs.sketch(here.after))
+            parted: dict[int, float] = {}
+            for pair, count in sharing.items():
+                for atom in pair if len(pair) > 1 else ():
+                    parted[atom] = parted.get(atom, 0.0) + count
+            most = {atom: max(parted.get(atom, 0.0), before_it.get(atom, 0.0)) for atom in {**before_it, **parted}}
+            steps = _steps(target, here, sharing, parted, most) if parted else []
+            most_left = here.total - LEAST_STEP * start.total
+            less += [(one, most) for one in _replayed(target, runs, before, steps) if one.total <= most_left]
         if not less:
             break
-        here = min(less, key=lambda one: one.total) if runs.complete else _least_risky(target, first, less)
-        found.append(replace(here.option, arrangement=_in_few_moves(target, here.option.arrangement)))
+        ranked = sorted(zip(_risks(target, runs, start.total, less), less, strict=True), key=itemgetter(0))
+        # A trace is the run itself: of runs that only may have been it the second best step can be the better one.
+        by_moved = {frozenset(way[0].option.arrangement.moved): way for _, way in reversed(ranked)}
+        ways = [*reversed(by_moved.values())][: 1 if runs.complete else WAYS]
+        best = ranked[0][1][0].option
+        found.append(replace(best, arrangement=_in_few_moves(target, best.arrangement)))
     return tuple(found)
 
 
@@ -90,11 +99,16 @@ class _Footing:
     total: float
 
 
-def _least_risky(target: ContendedRecord, first: float, less: Sequence[_Footing]) -> _Footing:
-    """Fewest misses, with those that members without samples may have that newly meet a writer."""
-    each = EXPOSED_COST * (first - min(one.total for one in less))
-    risks = exposures(target, [one.option for one in less])
-    return min(zip(less, risks, strict=True), key=lambda one: one[0].total + each * one[1])[0]
+def _risks(
+    target: ContendedRecord, runs: RecordRuns, first: float, less: Sequence[tuple[_Footing, object]]
+) -> list[float]:
+    """Misses of each layout, without a trace with those that members may have that newly meet a writer."""
+    totals = [one.total for one, _ in less]
+    if runs.complete:
+        return totals
+    each = EXPOSED_COST * (first - min(totals))
+    risks = exposures(target, [one.option for one, _ in less])
+    return [total + each * risk for total, risk in zip(totals, risks, strict=True)]
 
 
 def _replayed(target: ContendedRecord, runs: RecordRuns, before: Layout, steps: Iterable[Option]) -> Iterator[_Footing]:

@@ -109,10 +109,7 @@ def drawn(evidence: SampledTouches, seed: int) -> Draw:
     used = [
         number
         for number, one in enumerate(touches)
-        if one.sampled
-        or one.like >= 0
-        or (one.function, one.address) in stored
-        or draw.random() < REACHED
+        if one.sampled or one.like >= 0 or (one.function, one.address) in stored or draw.random() < REACHED
     ]
     stores = _stores(touches, draw, evidence.exact)
     targets = tuple((_another(one.loads, draw, evidence.exact), stores[at]) for at, one in enumerate(touches))
@@ -214,7 +211,7 @@ def _stored(touches: Sequence[SampledTouch]) -> set[tuple[str, int]]:
 
 
 def _stores(touches: Sequence[SampledTouch], draw: Random, exact: bool) -> list[float]:
-    """Sampled stores of each touch as another run might have them: what a function made about as often it made as often."""
+    """Sampled stores of each touch as another run might have them; of a function about as many are as many."""
     found = [one.stores or 0.0 for one in touches]
     if exact:
         return found

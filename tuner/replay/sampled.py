@@ -169,7 +169,9 @@ def sampled(
     touches, moved = _followed(seen.values(), outers)
     lines: Counter[int] = Counter()
     for touch in seen.values():
-        lines[(touch.address + moved.get(touch.base, 0)) // CACHE_LINE_BYTES] += round((touch.missed or 0) * touch.weight)
+        lines[(touch.address + moved.get(touch.base, 0)) // CACHE_LINE_BYTES] += round(
+            (touch.missed or 0) * touch.weight
+        )
     if profile.recording is not None:
         shown = {line for line, conflicts in lines.items() if conflicts >= HITS_AFTER}
     else:
