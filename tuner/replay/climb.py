@@ -10,7 +10,7 @@ memory.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
 from itertools import combinations
@@ -64,60 +64,62 @@ Neighbours = tuple[tuple[tuple[int, ...], ...], ...]
 
 def climbed(target: ContendedRecord, runs: RecordRuns, before: Layout) -> tuple[Option, ...]:
     """The best layout after each step, the first of one step; ``before`` is the record as it is declared."""
-    start = _Footing(price(target, unchanged(target)), {}, runs.sketched_total({}))
-    ways: list[tuple[_Footing, Mapping[int, float]]] = [(start, {})]
-    found = list[Option]()
+    start = _Footing(price(target, unchanged(target)), {}, runs.sketched_total({}), {})
+    footings, found = [start], list[Option]()
     while len(found) < MOST_STEPS:
-        less: list[tuple[_Footing, Mapping[int, float]]] = []
-        for here, before_it in ways:
-            sharing = _sharing(target, runs, runs.sketch(here.after))
-            parted: dict[int, float] = {}
-            for pair, count in sharing.items():
-                for atom in pair if len(pair) > 1 else ():
-                    parted[atom] = parted.get(atom, 0.0) + count
-            most = {atom: max(parted.get(atom, 0.0), before_it.get(atom, 0.0)) for atom in {**before_it, **parted}}
-            steps = _steps(target, here, sharing, parted, most) if parted else []
-            most_left = here.total - LEAST_STEP * start.total
-            less += [(one, most) for one in _replayed(target, runs, before, steps) if one.total <= most_left]
+        less: list[_Footing] = []
+        for here in footings:
+            wanted = here.total - LEAST_STEP * start.total
+            less += [one for one in _next(target, runs, before, here) if one.total <= wanted]
         if not less:
             break
-        ranked = sorted(zip(_risks(target, runs, start.total, less), less, strict=True), key=itemgetter(0))
-        # A trace is the run itself: of runs that only may have been it the second best step can be the better one.
-        by_moved = {frozenset(way[0].option.arrangement.moved): way for _, way in reversed(ranked)}
-        ways = [*reversed(by_moved.values())][: 1 if runs.complete else WAYS]
-        best = ranked[0][1][0].option
+        risks = _risks(target, runs, start, less)
+        ranked = [one for _, one in sorted(zip(risks, less, strict=True), key=itemgetter(0))]
+        # A trace is the run itself; of runs that may have been it, the second best step is often the better one.
+        by_moved = {frozenset(one.option.arrangement.moved): one for one in reversed(ranked)}
+        footings = [*reversed(by_moved.values())][: 1 if runs.complete else WAYS]
+        best = ranked[0].option
         found.append(replace(best, arrangement=_in_few_moves(target, best.arrangement)))
     return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
 class _Footing:
-    """A layout that was replayed: what the record is ``after``, by its id, and how many misses it has then."""
+    """A layout that was replayed: what the record is ``after``, by its id, and how many misses it has then.
+
+    ``most`` are the most misses by others that each atom had under any of the layouts on the way to it.
+    """
 
     option: Option
     after: Mapping[int, Layout]
     total: float
+    most: Mapping[int, float]
 
 
-def _risks(
-    target: ContendedRecord, runs: RecordRuns, first: float, less: Sequence[tuple[_Footing, object]]
-) -> list[float]:
-    """Misses of each layout, without a trace with those that members may have that newly meet a writer."""
-    totals = [one.total for one, _ in less]
-    if runs.complete:
-        return totals
-    each = EXPOSED_COST * (first - min(totals))
-    risks = exposures(target, [one.option for one, _ in less])
-    return [total + each * risk for total, risk in zip(totals, risks, strict=True)]
-
-
-def _replayed(target: ContendedRecord, runs: RecordRuns, before: Layout, steps: Iterable[Option]) -> Iterator[_Footing]:
-    for option in steps:
+def _next(target: ContendedRecord, runs: RecordRuns, before: Layout, here: _Footing) -> Iterator[_Footing]:
+    """The layouts one step from ``here``, replayed."""
+    sharing = _sharing(target, runs, runs.sketch(here.after))
+    parted: dict[int, float] = {}
+    for pair, count in sharing.items():
+        for atom in pair if len(pair) > 1 else ():
+            parted[atom] = parted.get(atom, 0.0) + count
+    most = {atom: max(parted.get(atom, 0.0), here.most.get(atom, 0.0)) for atom in {**here.most, **parted}}
+    for option in _steps(target, here, sharing, parted, most) if parted else ():
         try:
             laid_out = {before.id: after(target, option, before)}
-            yield _Footing(option, laid_out, runs.sketched_total(laid_out))
+            yield _Footing(option, laid_out, runs.sketched_total(laid_out), most)
         except NotSimulated:
             continue
+
+
+def _risks(target: ContendedRecord, runs: RecordRuns, start: _Footing, less: Sequence[_Footing]) -> list[float]:
+    """Misses of each layout, without a trace with those that members may have that newly meet a writer."""
+    totals = [one.total for one in less]
+    if runs.complete:
+        return totals
+    each = EXPOSED_COST * (start.total - min(totals))
+    risks = exposures(target, [one.option for one in less])
+    return [total + each * risk for total, risk in zip(totals, risks, strict=True)]
 
 
 def _sharing(target: ContendedRecord, runs: RecordRuns, replayed: ReplayedLayout) -> Sharing:
