@@ -34,7 +34,7 @@ from linesmith.analyzer.model import (
 from linesmith.analyzer.sharing.parts import own_members
 from linesmith.tuner.propose.phases import LINE_SIZES, Floats, Integers, PhaseMix, PhaseMixes, every_start, phase_mix
 
-# Functions that read a member which is then taken to be read all the time.
+# A member that so many functions read is taken to be read all the time.
 MANY = 32
 # What the first member of a declaration counts for where nothing is known of the code.
 BY_PLACE = 1 / 3
@@ -194,9 +194,9 @@ def _together(contact: Contact, phase: int | None, starts: Sequence[int], line_b
 
 
 def interest(layout: Layout, starts: Sequence[int], code: TypeAccesses | None) -> tuple[float, ...]:
-    """From 0 to 1 for each member of ``layout``, which begin at bytes ``starts`` of the object, by position.
+    """How much each member of ``layout`` is read, by position; they begin at bytes ``starts`` of the object.
 
-    Many functions that read a member are taken for many reads, but not in proportion. Where the code is not known,
+    1 is all the time. Many functions that read a member are taken for many reads, but not in proportion. Where the code is not known,
     members declared early count for more: authors put first what most code reads.
     """
     readers: dict[int, set[str]] = defaultdict(set)
@@ -207,7 +207,7 @@ def interest(layout: Layout, starts: Sequence[int], code: TypeAccesses | None) -
     count = len(starts)
     if not any(readers.values()):
         return tuple(BY_PLACE * (1 - position / count) for position in range(count))
-    return tuple(min(1.0, sqrt(len(readers[position]) / MANY)) for position in range(count))
+    return tuple(sqrt(len(readers[position]) / MANY) for position in range(count))
 
 
 def record_heat(
