@@ -180,10 +180,9 @@ def as_nested_record(one: LineObject, seen: Sequence[Access], containment: Conta
     layout, begin = _innermost(outer, one.start, seen, containment)
     if layout.id == outer.id:
         return one
-    start = one.start + begin
     row = one.row and replace(one.row, address=one.row.address + begin)
     ways = tuple((offset, way + begin) for offset, way in one.ways)
-    where = replace(one, start=start, size=one.size and layout.size, row=row, ways=ways)
+    where = replace(one, start=one.start + begin, size=one.size and layout.size, row=row, ways=ways)
     # Which of many holders the outer record lies in stays open; what it holds itself is known.
     sure = one.outcome is Outcome.RESOLVED or containment.direct_holders(layout.id) < BUILDING_BLOCK
     if sure and one.outcome is not Outcome.RESOLVED:
@@ -216,21 +215,22 @@ def weight(access: Access) -> int:
 
 
 def _innermost(outer: Layout, start: int, seen: Sequence[Access], containment: Containment) -> tuple[Layout, int]:
-    """The smallest record in it that holds nearly all accesses, and its offset.
+    """The smallest record in it that holds nearly all accesses, and nearly all that contend, and its offset.
 
     It is longer than a line, unless the outer record has no name.
     """
     least = CACHE_LINE_BYTES if outer.name else 0
-    enclosed: Counter[tuple[str, int]] = Counter()
+    enclosed, contended = Counter[tuple[str, int]](), Counter[tuple[str, int]]()
     for access in seen:
-        leaves = containment.leaves(outer.id, (access.offset or 0) - start)
-        for record in {step for leaf in leaves for step in leaf.chain}:
+        for record in {one for it in containment.leaves(outer.id, (access.offset or 0) - start) for one in it.chain}:
             enclosed[record] += weight(access)
-    total = sum(map(weight, seen))
+            contended[record] += access.contended
+    total, met = sum(map(weight, seen)), sum(access.contended for access in seen)
     best = outer, 0
     for (name, begin), held in enclosed.items():
         smaller = [one for one in containment.layouts.variants(name) if least < one.size < best[0].size]
-        if smaller and held >= NEARLY_ALL * total and not is_lock(name):
+        enough = held >= NEARLY_ALL * total and contended[name, begin] >= NEARLY_ALL * met
+        if smaller and enough and not is_lock(name):
             best = smaller[0], begin
     return best
 
