@@ -196,8 +196,8 @@ def _together(contact: Contact, phase: int | None, starts: Sequence[int], line_b
 def interest(layout: Layout, starts: Sequence[int], code: TypeAccesses | None) -> tuple[float, ...]:
     """How much each member of ``layout`` is read, by position; they begin at bytes ``starts`` of the object.
 
-    1 is all the time. Many functions that read a member are taken for many reads, but not in proportion. Where the code is not known,
-    members declared early count for more: authors put first what most code reads.
+    1 is all the time. Many functions that read a member are taken for many reads, but not in proportion. Where the code
+    is not known, members declared early count for more: authors put first what most code reads.
     """
     readers: dict[int, set[str]] = defaultdict(set)
     for member in code.members if code is not None else ():
