@@ -270,6 +270,9 @@ def _parts(one: RecordContention) -> Iterator[tuple[TriageKind, str, PairGroup |
             yield kind, _separate(one, apart) if apart else "", apart
         elif kind is TriageKind.TRUE_SHARING and own:
             leaf = _leaf(one, own.writer)
+            of_lock = any(member.path == leaf and member.lock for member in _members(one))
+            if of_lock and TriageKind.LOCK_CONTENTION in known:
+                continue
             own_copy = "" if leaf.rpartition(".")[2] in _LINKS else f" or per {'thread' if one.program else 'CPU'}"
             yield kind, f"write {leaf} less often{own_copy}", own
         else:
@@ -336,10 +339,10 @@ def _members(one: RecordContention) -> Iterator[LineMember]:
 
 def _leaf(one: RecordContention, name: str) -> str:
     """The member inside a struct that is stored to most, of a lock or a scalar the name as it is."""
+    mine = [member for member in _members(one) if member.top == name]
     counts: Counter[str] = Counter()
-    for member in _members(one):
-        if member.top == name and not member.lock:
-            counts[member.path] += member.writes + sum(function.contended for function in member.functions)
+    for member in mine if not all(member.lock for member in mine) else ():
+        counts[member.path] += member.writes + sum(function.contended for function in member.functions)
     path = counts.most_common(1)[0][0] if counts else name
     return path if path.startswith(f"{name}.") else _shown(one, name)
 
