@@ -228,7 +228,7 @@ def _rest(suggested: Suggested, answers: Sequence[RecordAnswer], shown: set[str]
     }
     parts["not attributed"] = unknown
     parts["excluded"] = excluded
-    parts["lines that the profile does not show"] = share - sum(parts.values())
+    parts["lines left out, by the totals of the report"] = share - sum(parts.values())
     yield from (f"{what}: {part:.1%}" for what, part in parts.items() if part >= LEAST_REST)
 
 
