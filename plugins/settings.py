@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from difflib import get_close_matches
 from typing import Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 
 from linesmith.analyzer.base.errors import LinesmithError
+from linesmith.analyzer.base.text import did_you_mean
 from linesmith.plugins.api import Settings
 
 T = TypeVar("T")
@@ -44,5 +44,5 @@ def read_settings(given: Settings, kind: type[T], owner: str, refusal: type[Line
 
 def nearest(word: str, words: Collection[str]) -> str:
     """A question about the word that may have been meant; empty when none is near."""
-    close = get_close_matches(word, words, 1)
-    return f" (did you mean {close[0]}?)" if close else ""
+    near = did_you_mean(word, words)
+    return f" ({near})" if near else ""

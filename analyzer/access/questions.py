@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from linesmith.analyzer.access.access_map import KINDS, OUTCOMES, AccessMap
 from linesmith.analyzer.base.errors import FunctionNotFound
+from linesmith.analyzer.base.text import did_you_mean
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.leaves import ALTERNATIVES, Named, leaves_at, leaves_within
 from linesmith.analyzer.model import (
@@ -70,12 +71,9 @@ def accesses_in(name: str, accesses: AccessMap) -> tuple[FunctionAccesses, ...]:
 
 
 def _not_found(name: str, accesses: AccessMap) -> str:
-    from difflib import get_close_matches  # only a mistake needs it
-
     names = dict.fromkeys((*accesses.functions, *accesses.inlined))
     alike = [one for one in names if abs(len(one) - len(name)) <= 3]  # comparing takes long
-    near = get_close_matches(name, alike, n=MOST_OFFERED, cutoff=0.6)
-    offer = f"did you mean {', '.join(near)}?" if near else "give its name in the symbol table"
+    offer = did_you_mean(name, alike, MOST_OFFERED) or "give its name in the symbol table"
     return f"no function {name!r} in the analyzed code; {offer}"
 
 

@@ -61,14 +61,22 @@ def and_more(count: int) -> str:
     return f" and {count} more" if count > 0 else ""
 
 
-def paragraph(text: str, *, first: str = "", then: str = "") -> str:
-    """``text`` in lines of at most 75 characters; the first begins with ``first``, the others with ``then``.
+def paragraph(text: str, *, first: str = "", then: str = "", columns: int = WIDTH) -> str:
+    """``text`` in lines of at most ``columns``; the first begins with ``first``, the others with ``then``.
 
     Words longer than that, such as paths, stay whole.
     """
     return textwrap.fill(
-        text, WIDTH, initial_indent=first, subsequent_indent=then, break_long_words=False, break_on_hyphens=False
+        text, columns, initial_indent=first, subsequent_indent=then, break_long_words=False, break_on_hyphens=False
     )
+
+
+def did_you_mean(name: str, known: Iterable[str], most: int = 1) -> str:
+    """A question for the next step: which of the known names may be meant; empty where none is near."""
+    from difflib import get_close_matches  # only a mistake needs it
+
+    near = get_close_matches(name, dict.fromkeys(known), most)
+    return f"did you mean {', '.join(near)}?" if near else ""
 
 
 def per_cent(share: float, like: float | None = None) -> str:

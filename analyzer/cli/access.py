@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from linesmith.analyzer.base.errors import TypeNotFound
+from linesmith.analyzer.base.text import did_you_mean
 from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.analysis import load, load_accesses
 from linesmith.analyzer.cli.output import text_columns
@@ -100,8 +101,6 @@ def _of_part(layout: Layout, found: TypeAccesses, part: Named, accesses: AccessM
 
 def _called(member: str, chosen: Sequence[Layout], layouts: Layouts) -> dict[int, Named]:
     """The member in each layout that has it, by id; raises ``TypeNotFound`` with the nearest names where none has."""
-    from difflib import get_close_matches  # only a mistake needs it
-
     from linesmith.analyzer.layouts.collection import MOST_OFFERED
     from linesmith.analyzer.layouts.leaves import nameable, named
 
@@ -109,8 +108,7 @@ def _called(member: str, chosen: Sequence[Layout], layouts: Layouts) -> dict[int
     if found:
         return found
     known = dict.fromkeys(one.path for layout in chosen for one in nameable(layout, layouts))
-    near = get_close_matches(member, known, n=MOST_OFFERED)
-    step = f"did you mean {', '.join(near)}?" if near else f"`linesmith layout` shows what {chosen[0].title} has"
+    step = did_you_mean(member, known, MOST_OFFERED) or f"`linesmith layout` shows what {chosen[0].title} has"
     raise TypeNotFound(f"{chosen[0].title} has no member {member}; {step}")
 
 

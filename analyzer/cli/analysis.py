@@ -220,7 +220,7 @@ def _not_held(found: Explanation, record: str) -> NothingToSuggest | TypeNotFoun
 
     That are types recognised on a line, and those of caches and variables that lie on one.
     """
-    from linesmith.analyzer.layouts.collection import nearest_names
+    from linesmith.analyzer.layouts.collection import records_meant
 
     recognised = (thing.type for one in found.findings for thing in one.objects if thing.type)
     lying = (one.name for one in found.records if one.name and found.reading.layouts.variants(one.name))
@@ -228,8 +228,8 @@ def _not_held(found: Explanation, record: str) -> NothingToSuggest | TypeNotFoun
     instead = f"found: {', '.join(types)}" if types else "no object was recognised on any line; see `linesmith hot`"
     none = f"no line of {found.profile.source} holds {record}"
     if not found.reading.layouts.variants(record):
-        near = nearest_names(found.reading.layouts, record)
-        meant = f" (did you mean {', '.join(near)}?)" if near else ""
+        near = records_meant(found.reading.layouts, record)
+        meant = f" ({near})" if near else ""
         raise TypeNotFound(f"{none}: no such type in the debug information{meant}; {instead}")
     return NothingToSuggest(f"{none}; {instead}")
 

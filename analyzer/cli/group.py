@@ -25,7 +25,7 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from linesmith.analyzer.base.errors import LinesmithError, NothingToSuggest
-from linesmith.analyzer.base.text import visible
+from linesmith.analyzer.base.text import did_you_mean, visible
 from linesmith.analyzer.cli.output import loudness_options
 from linesmith.analyzer.cli.settings import origin_in_files, settle
 
@@ -170,19 +170,11 @@ def sentence(error: click.ClickException) -> str:
         said = f"there is no option {error.option_name}"
         params = context.command.get_params(context)
         long_names = [one[2:] for param in params for one in param.opts if one.startswith("--")]
-        near = nearest(error.option_name.lstrip("-"), long_names).replace("mean ", "mean --")
+        near = did_you_mean(error.option_name.lstrip("-"), long_names).replace("mean ", "mean --")
         step = near or f"`{context.command_path} --help` lists the options"
     else:
         said, step = _clause(error.format_message()), usage
     return f"{context.command_path}: {said if _STEP in said else f'{said}; {step}'}".replace("\n", " ")
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """A question for the next step: which known name may be meant; empty where none is near."""
-    from difflib import get_close_matches  # only where something is wrong already
-
-    found = get_close_matches(name, list(known), n=1)
-    return f"did you mean {found[0]}?" if found else ""
 
 
 def commands_of(context: click.Context) -> list[str]:
@@ -193,7 +185,7 @@ def commands_of(context: click.Context) -> list[str]:
 
 def no_command(name: str, known: Iterable[str], context: click.Context) -> click.UsageError:
     """The error for a word that is no command of the program."""
-    step = nearest(name, known) or "`linesmith --help` lists the commands"
+    step = did_you_mean(name, known) or "`linesmith --help` lists the commands"
     return click.UsageError(f"there is no command {name or repr(name)}; {step}", context)
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from difflib import get_close_matches
 from itertools import combinations, count, product
 from pathlib import Path
 
 from linesmith.analyzer.base.errors import IntentError
+from linesmith.analyzer.base.text import did_you_mean
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.leaves import nameable, named
 from linesmith.analyzer.model import (
@@ -103,8 +103,8 @@ def problem(
 
 def offer(name: str, names: Iterable[str]) -> str:
     """A question behind a sentence: the names that are near, if any are."""
-    near = get_close_matches(name, list(dict.fromkeys(names)), _MOST_OFFERED, 0.6)
-    return f"; did you mean {', '.join(near)}?" if near else ""
+    near = did_you_mean(name, names, _MOST_OFFERED)
+    return f"; {near}" if near else ""
 
 
 def _groups(intent: TypeIntent) -> Iterator[str]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from linesmith.analyzer.base.errors import TypeNotFound
+from linesmith.analyzer.base.text import did_you_mean
 from linesmith.analyzer.model import Layout, RecordKind
 
 # Damaged debug information can nest anonymous records without end.
@@ -134,18 +135,16 @@ def _kind_and_name(text: str) -> tuple[str, str]:
     return (first, rest.strip()) if rest and first in _KINDS else ("", text.strip())
 
 
-def nearest_names(layouts: Layouts, text: str) -> list[str]:
-    """The names of records that ``text`` may be a slip of, the nearest first."""
-    from difflib import get_close_matches  # only a mistake needs it
-
-    return get_close_matches(bare_name(text), layouts.names(), n=MOST_OFFERED, cutoff=0.6)
+def records_meant(layouts: Layouts, text: str) -> str:
+    """A question with the names of records that ``text`` may be a slip of, the nearest first; empty without any."""
+    return did_you_mean(bare_name(text), layouts.names(), MOST_OFFERED)
 
 
 def _not_found(layouts: Layouts, text: str) -> str:
     if text in _KINDS:
         return f"{text!r} is not a record name; quote both words, as in '{text} name', or leave it out"
-    if near := nearest_names(layouts, text):
-        offer = f"did you mean {', '.join(near)}?"
+    if near := records_meant(layouts, text):
+        offer = near
     elif len(known := layouts.names()) <= MOST_LISTED:
         offer = f"it has {', '.join(known)}" if known else "it has none at all"
     else:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 import msgspec
 
 from linesmith.analyzer.base.errors import BaselineError
-from linesmith.analyzer.lint.rules import suppression_expired, suppression_unused
+from linesmith.analyzer.base.text import did_you_mean
 from linesmith.analyzer.lint.rules.catalogue import RULES
+from linesmith.analyzer.lint.rules.of_file import SUPPRESSION_EXPIRED, SUPPRESSION_UNUSED
 from linesmith.analyzer.model import Accepted, LintReport, Suppression, Violation
 
 VERSION = 1
@@ -83,8 +83,7 @@ def _unknown_rule(one: Suppression) -> str:
     names = [rule.name for rule in RULES]
     if any(fnmatchcase(name, one.rule) for name in names):
         return ""
-    near = get_close_matches(one.rule.lower(), names, 1)
-    return f"no rule {one.rule}{(f'; did you mean {near[0]}?' if near else '')}"
+    return "; ".join(filter(None, (f"no rule {one.rule}", did_you_mean(one.rule.lower(), names))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +137,9 @@ def _stale(report: LintReport, acceptance: Acceptance, met: set[str]) -> Iterato
     for one in acceptance.suppressions:
         # ``isolation-* for tail``: what it accepts of its record.
         accepting = one.rule if one.member == "*" else f"{one.rule} for {one.member}"
-        rule = suppression_unused.RULE
+        rule = SUPPRESSION_UNUSED
         if _expired(one, acceptance.today):
-            rule = suppression_expired.RULE
+            rule = SUPPRESSION_EXPIRED
             clause, advice = f"expired on {one.expires}; its reason was: {one.reason}", _EXPIRED
         elif unknown := _unknown_rule(one):
             clause, advice = f"matches nothing: {unknown}", _MISNAMED

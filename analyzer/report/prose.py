@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 from unicodedata import combining, east_asian_width
 
-from linesmith.analyzer.base.text import visible, with_cxx_names
+from linesmith.analyzer.base.text import paragraph, visible, with_cxx_names
 
 # What a sentence has at most, however wide the terminal: longer lines are hard to read.
 WIDTH = 100
@@ -39,7 +39,7 @@ def prose(text: str, first: str = "", then: str = "", columns: int = WIDTH) -> s
 
     Names of C++ are as people write them.
     """
-    return _filled(with_cxx_names(text), first, then, min(columns, WIDTH))
+    return paragraph(with_cxx_names(text), first=first, then=then, columns=min(columns, WIDTH))
 
 
 def row(cells: str, last: str, columns: int = WIDTH) -> str:
@@ -49,8 +49,8 @@ def row(cells: str, last: str, columns: int = WIDTH) -> str:
     if len(whole) <= columns:
         return whole
     if columns - len(cells) >= LEAST_LAST:
-        return _filled(last, cells, " " * len(cells), columns)
-    return f"{cells.rstrip()}\n{_filled(last, _BELOW, _BELOW, columns)}"
+        return paragraph(last, first=cells, then=" " * len(cells), columns=columns)
+    return f"{cells.rstrip()}\n{paragraph(last, first=_BELOW, then=_BELOW, columns=columns)}"
 
 
 def fitted(text: str, columns: int = WIDTH) -> str:
@@ -64,13 +64,7 @@ def _fitted(line: str, columns: int) -> str:
     if last := _LAST_CELL.match(line):
         return row(last[1], last[2], columns)
     indent = len(line) - len(line.lstrip())
-    return _filled(line.lstrip(), " " * indent, " " * (indent + 2), columns)
-
-
-def _filled(text: str, first: str, then: str, columns: int) -> str:
-    return textwrap.fill(
-        text, columns, initial_indent=first, subsequent_indent=then, break_long_words=False, break_on_hyphens=False
-    )
+    return paragraph(line.lstrip(), first=" " * indent, then=" " * (indent + 2), columns=columns)
 
 
 def widest(table: Iterable[Sequence[str]]) -> list[int]:

@@ -26,7 +26,6 @@ from linesmith.patches.matrix.choice import TREE, Environment, program_environme
 from linesmith.patches.matrix.kernels import TREE as OWN
 from linesmith.patches.matrix.kernels import kernel_environment
 from linesmith.patches.revisions.counterparts import Counterpart
-from linesmith.patches.revisions.paths import read_inside
 from linesmith.patches.revisions.versions import MOST_BYTES, Overlays, Versions
 from linesmith.patches.source.declaration import declared, staged_files
 from linesmith.patches.source.macros import closings, within, without_comments, without_directives
@@ -37,7 +36,7 @@ from linesmith.patches.source.records import (
     is_spelt_otherwise,
     records_named,
 )
-from linesmith.patches.source.tree import Tree
+from linesmith.patches.source.tree import Tree, read_inside
 
 
 @dataclass(frozen=True, slots=True)

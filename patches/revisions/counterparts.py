@@ -15,12 +15,12 @@ from pathlib import Path
 import msgspec
 
 from linesmith.analyzer.model import FileChange
-from linesmith.patches.revisions.paths import read_inside
 from linesmith.patches.scan import cache
 from linesmith.patches.scan.cache import Stamped
 from linesmith.patches.source.declaration import declared
 from linesmith.patches.source.macros import without_comments
 from linesmith.patches.source.records import is_obscure
+from linesmith.patches.source.tree import read_inside
 
 _SOURCES = (".h", ".c")
 _WORD = re.compile(rb"\w+")

@@ -18,10 +18,10 @@ from linesmith.analyzer.model import DependencyKind, FactKind, Layout, Member, R
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.revisions.compiling import BothVersions
 from linesmith.patches.revisions.counterparts import record_names
-from linesmith.patches.revisions.paths import read_inside
 from linesmith.patches.revisions.versions import MOST_BYTES, Versions
 from linesmith.patches.scan.text_scan import TOO_LARGE, RecordText, TextPlaces, text_places
 from linesmith.patches.source.declaration import declared, staged_files
+from linesmith.patches.source.tree import read_inside
 
 Pair = tuple[Layout | None, Layout | None]
 # Ids of one file's records; those of the next file follow.

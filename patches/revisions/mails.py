@@ -26,8 +26,9 @@ from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.model import FileChange
 from linesmith.patches.build.confinement import Confinement
 from linesmith.patches.build.overlay import scratch
-from linesmith.patches.revisions.paths import is_of_interest, is_of_the_build, plain, read_inside
+from linesmith.patches.revisions.git import is_of_interest, is_of_the_build, plain
 from linesmith.patches.revisions.versions import MOST_BYTES, Versions
+from linesmith.patches.source.tree import read_inside
 
 _HEADS = re.compile(rb"^(?:---|\+\+\+) ([^\t\r\n]+)", re.MULTILINE)
 _MOVED = re.compile(rb"^(?:rename|copy) (?:from|to) ([^\t\r\n]+)", re.MULTILINE)

@@ -31,18 +31,21 @@ from linesmith.analyzer.model import FileChange
 from linesmith.patches.build.kbuild import TreeBuild
 from linesmith.patches.build.overlay import Overlay, Quotes, lay_out
 from linesmith.patches.build.preparation import Progress, wait_for_lock
-from linesmith.patches.revisions.git import Difference, Git, GitEntry, IndexEntry
-from linesmith.patches.revisions.paths import (
+from linesmith.patches.revisions.git import (
+    Difference,
+    Git,
+    GitEntry,
+    IndexEntry,
     checked_out,
     is_of_interest,
     is_of_the_build,
     path_inside,
     plain,
-    read_inside,
     stays_inside,
     submodule,
 )
 from linesmith.patches.scan.cache import name_of
+from linesmith.patches.source.tree import read_inside
 
 MOST_BYTES = 8 << 20
 MOST_FILES = 20_000

@@ -7,14 +7,14 @@ Each record has its tables, ``[[address_space]]``, each with one fact: ``offset`
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 
 from linesmith.analyzer.base.errors import ConstraintsError
+from linesmith.analyzer.base.text import did_you_mean
 from linesmith.analyzer.base.toml import TomlError, read_toml
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.placement import visible_places
@@ -47,6 +47,8 @@ _REASONS = {
     FactKind.PAGE: "it must fit into a page",
     FactKind.SLAB: "its slabs must hold as many objects as now",
 }
+_NOT_THERE = "which the ELF file does not have"
+_ELSEWHERE = "leave it out, or name the build that has it with --configuration"
 _KINDS = (*(kind.value for kind in _FEWEST), "size")
 _Names = list[str] | str
 _Bytes = Annotated[int, msgspec.Meta(ge=1)]
@@ -114,19 +116,10 @@ def check_facts(facts: SourceFacts, *builds: Layouts) -> None:
     for record, known in facts.records:
         variants = [(variant, layouts) for layouts in builds for variant in layouts.variants(record)]
         if not variants:
-            near = _near(record, [name for layouts in builds for name in layouts.names()])
-            raise ConstraintsError(f"there are facts for struct {record}, which the ELF file does not have{near}")
+            step = did_you_mean(record, (name for layouts in builds for name in layouts.names()), 3) or _ELSEWHERE
+            raise ConstraintsError(f"there are facts for struct {record}, {_NOT_THERE}; {step}")
         names = dict.fromkeys(name for variant, layouts in variants for name in visible_places(variant, layouts))
         for member in (member for fact in known for member in fact.members):
             if member not in names:
-                near = _near(member, list(names))
-                raise ConstraintsError(f"there are facts for {record}.{member}, which the ELF file does not have{near}")
-
-
-def _near(name: str, known: Sequence[str]) -> str:
-    near = get_close_matches(name, dict.fromkeys(known), 3)
-    return (
-        f"; did you mean {' or '.join(near)}?"
-        if near
-        else "; leave it out, or name the build that has it with --configuration"
-    )
+                step = did_you_mean(member, names, 3) or _ELSEWHERE
+                raise ConstraintsError(f"there are facts for {record}.{member}, {_NOT_THERE}; {step}")

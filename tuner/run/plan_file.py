@@ -11,7 +11,6 @@ import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_type_hints
 
@@ -33,6 +32,7 @@ from linesmith.analyzer.model import (
     TunePlan,
     Use,
 )
+from linesmith.plugins.settings import nearest
 
 _T = TypeVar("_T")
 _PLANS = "docs/tuning.md lists the keys of a plan"
@@ -162,9 +162,7 @@ def _check_names(complaint: str, table: object, kind: type) -> None:
     known.sort(key="tree".__ne__)  # what a plan must have comes first
     for key in table if isinstance(table, dict) else ():
         if key not in known:
-            near = get_close_matches(key, known, 1)
-            meant = f" (did you mean {near[0]}?)" if near else ""
-            raise PlanError(f"{complaint.format(key)}{meant}; it may have {', '.join(known)}")
+            raise PlanError(f"{complaint.format(key)}{nearest(key, known)}; it may have {', '.join(known)}")
 
 
 def _recipe(table: Mapping[str, Any], folder: Path) -> Recipe:

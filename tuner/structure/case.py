@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import cached_property, lru_cache
 
 from linesmith.analyzer.access.access_map import AccessMap
 from linesmith.analyzer.access.questions import accesses_of
 from linesmith.analyzer.attribution.lock import takes_lock
 from linesmith.analyzer.base.errors import StructureRefused
-from linesmith.analyzer.base.text import listed
+from linesmith.analyzer.base.text import did_you_mean, listed
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import Containment, containment_of
 from linesmith.analyzer.layouts.gaps import record_alignment, with_inferred_alignment
@@ -292,8 +291,8 @@ def at(layout: Layout, name: str) -> int:
 def known_members(name: str, names: Sequence[str]) -> str:
     """What to take instead of ``name``: the nearest, else the first ones and how many there are, maybe hundreds."""
     known = [one for one in names if one]
-    if near := get_close_matches(name, known, 3, 0.6):
-        return f"did you mean {', '.join(near)}?"
+    if near := did_you_mean(name, known, 3):
+        return near
     inside = ", and what lies in its anonymous records cannot be changed so" if "" in names else ""
     return f"its members are {listed(known, _MOST_NAMED)}{inside}"
 

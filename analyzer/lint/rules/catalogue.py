@@ -1,25 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The rules of ``linesmith lint``: one file and one page each, in the order in which they are reported."""
+"""The rules of ``linesmith lint``: one page each, in the order in which they are reported."""
 
 from __future__ import annotations
 
 from linesmith.analyzer.base.errors import RuleUnknown
+from linesmith.analyzer.base.text import did_you_mean
 from linesmith.analyzer.lint.rules import (
     alignment_lost,
     avoidable_hole,
     budget_exceeded,
     group_left,
     group_overflow,
-    intent_contradiction,
-    intent_stale,
     isolation_broken,
     isolation_new,
     lock_moved,
+    of_file,
     positional_initialiser,
     slab_growth,
     straddle,
-    suppression_expired,
-    suppression_unused,
     write_near_read_mostly,
 )
 from linesmith.analyzer.lint.rules.rule import LintedBuild, LintedRecord, RecordVersion, Rule
@@ -37,10 +35,10 @@ RULES = (
     lock_moved.RULE,
     write_near_read_mostly.RULE,
     positional_initialiser.RULE,
-    intent_stale.RULE,
-    intent_contradiction.RULE,
-    suppression_expired.RULE,
-    suppression_unused.RULE,
+    of_file.INTENT_STALE,
+    of_file.INTENT_CONTRADICTION,
+    of_file.SUPPRESSION_EXPIRED,
+    of_file.SUPPRESSION_UNUSED,
 )
 
 
@@ -48,10 +46,7 @@ def rule(name: str) -> Rule:
     """The rule of that name; raises ``RuleUnknown`` with the name that is near, if one is."""
     found = next((one for one in RULES if one.name == name), None)
     if found is None:
-        from difflib import get_close_matches  # only a mistake needs it
-
-        near = get_close_matches(name.lower(), [one.name for one in RULES], n=1)
-        step = f"did you mean {near[0]}?" if near else "`linesmith explain` lists the rules"
+        step = did_you_mean(name.lower(), (one.name for one in RULES)) or "`linesmith explain` lists the rules"
         raise RuleUnknown(f"no rule {name!r}; {step}")
     return found
 
