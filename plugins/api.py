@@ -202,11 +202,12 @@ class Benchmark(Protocol):
     def steps(self, settings: Settings, threads: int, scratch: Path) -> tuple[Step, ...]:
         """The commands of one run; programs that have to be compiled first are, into ``scratch``."""
 
-    def operations(self, settings: Settings, threads: int) -> int | None:
+    def operations(self, settings: Settings, threads: int) -> int | None:  # noqa: ARG002 - for those that count
         """How many operations a run does, each of the same work; ``None`` where its time is set and not its work.
 
         Only what does the same work each time can be recorded and compared miss by miss.
         """
+        return None
 
     def parse(self, settings: Settings, done: Sequence[Done]) -> tuple[tuple[str, float], ...]:
         """The value of each metric, by name: a pure function of what the steps printed.
@@ -234,6 +235,7 @@ class Optimizer(Protocol):
 
     def obstacle(self) -> str | None:
         """Why it cannot run here (a library that is missing); ``None`` if it can."""
+        return None
 
     def search(self, space: Space, rungs: int, seed: int, trials: int, costly: int = 2) -> Search:
         """Begin a search on ``rungs`` fidelities, in which at most ``trials`` points reach the upper ``costly``."""

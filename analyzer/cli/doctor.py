@@ -27,13 +27,14 @@ def command(
     perf and KVM are tested by running them, which takes a few seconds. Exit status 1 means that one of the commands
     named (`linesmith doctor record`) cannot work here.
     """
-    from linesmith.analyzer.cli.group import commands_of, no_command
+    from linesmith.analyzer.cli.group import no_command
     from linesmith.analyzer.cli.output import tell_who_waits, text_columns
     from linesmith.analyzer.doctor.examine import examine
     from linesmith.analyzer.report import doctor
 
     context = click.get_current_context()
-    known = commands_of(context)
+    root = context.find_root()
+    known = root.command.list_commands(root) if isinstance(root.command, click.Group) else []
     for name in commands:
         if name not in known:
             raise no_command(name, known, context)

@@ -177,12 +177,6 @@ def sentence(error: click.ClickException) -> str:
     return f"{context.command_path}: {said if _STEP in said else f'{said}; {step}'}".replace("\n", " ")
 
 
-def commands_of(context: click.Context) -> list[str]:
-    """The names of the program's commands."""
-    root = context.find_root()
-    return root.command.list_commands(root) if isinstance(root.command, click.Group) else []
-
-
 def no_command(name: str, known: Iterable[str], context: click.Context) -> click.UsageError:
     """The error for a word that is no command of the program."""
     step = did_you_mean(name, known) or "`linesmith --help` lists the commands"

@@ -261,10 +261,10 @@ def chosen_format(requested: str | None, destination: Path | None) -> str:
     return "svg" if suffix == ".svg" and not given else requested or "text"
 
 
-def refuse_many(count: int, what: str = "records") -> None:
+def refuse_many(count: int) -> None:
     """Raise ``click.UsageError`` for more maps than anybody looks at."""
     if count > MOST_MAPS:
-        raise click.UsageError(f"{count:,} {what} exceed the limit of {MOST_MAPS} maps; name a TYPE")
+        raise click.UsageError(f"{count:,} records exceed the limit of {MOST_MAPS} maps; name a TYPE")
 
 
 def write_maps(groups: Sequence[Sequence[LineMap]], drawn_as: str, destination: Path | None) -> None:

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from linesmith.analyzer.base.errors import CandidateUnknown, ScanFailed, ToolMissing, TreeError
 from linesmith.analyzer.cli import options
 from linesmith.analyzer.cli.options import DIRECTORY, EXISTING_FILE
 from linesmith.analyzer.cli.output import StepReporter, remark, shown
-from linesmith.analyzer.cli.settings import is_default, is_given
+from linesmith.analyzer.cli.settings import is_given
 
 if TYPE_CHECKING:
     from linesmith.analyzer.base.errors import Deadline
@@ -254,7 +255,8 @@ def in_found_caches(known: Premises, found: Explanation) -> Premises:
 def _premise_options(
     growth: int | None, constraints: Path | None, configurations: tuple[Path, ...], machine: MachineOptions
 ) -> PremiseOptions:
-    return PremiseOptions(growth, constraints, configurations, machine, not is_default("cpus"))
+    given = click.get_current_context().get_parameter_source("cpus") is not ParameterSource.DEFAULT
+    return PremiseOptions(growth, constraints, configurations, machine, given)
 
 
 premises_given = options.gathered(

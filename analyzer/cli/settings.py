@@ -242,11 +242,6 @@ def is_given(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
-def is_default(name: str) -> bool:
-    """Whether a parameter has its default: neither the command line nor a variable nor a file says it."""
-    return click.get_current_context().get_parameter_source(name) is ParameterSource.DEFAULT
-
-
 def in_files(context: click.Context, param: click.Parameter) -> Value | None:
     """What the user's file or the tree's sets for this parameter, and where. Raises ``ConfigurationError``."""
     command = context.info_name or ""

@@ -148,11 +148,6 @@ def gaps(layout: Layout) -> Gaps:
     return Gaps(tuple(sweep.holes), tuple(sweep.bit_holes), padding, bit_padding)
 
 
-def inner_padding(member: Member, layouts: Layouts) -> int:
-    """Bytes of padding at the end of the struct that ``member`` holds by value; 0 when it holds none."""
-    return 0 if member.record is None else gaps(layouts.by_id(member.record)).padding
-
-
 def line_of(offset: int, line_bytes: int = CACHE_LINE_BYTES) -> int:
     """Number of the line that holds byte ``offset``, counted from 0; offsets may be negative."""
     return offset // line_bytes

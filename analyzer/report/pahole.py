@@ -15,7 +15,6 @@ from linesmith.analyzer.layouts.gaps import (
     inferred_alignments,
     inferred_packed,
     inferred_record_alignment,
-    inner_padding,
     lines,
 )
 from linesmith.analyzer.layouts.leaves import flatten
@@ -265,8 +264,10 @@ class Remarks:
 
 
 def last_struct_padding(member: Member, layouts: Layouts) -> int:
-    """Bytes of padding in the struct ``member`` holds; pahole does not look into arrays."""
-    return 0 if member.dimensions or member.flexible else inner_padding(member, layouts)
+    """Bytes of padding at the end of the struct ``member`` holds by value; pahole does not look into arrays."""
+    if member.record is None or member.dimensions or member.flexible:
+        return 0
+    return gaps(layouts.by_id(member.record)).padding
 
 
 def _begins_unit(layout: Layout, index: int) -> bool:

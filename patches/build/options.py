@@ -202,10 +202,6 @@ class Flags:
         more = f" and {len(self.left_out) - _SHOWN} more" if len(self.left_out) > _SHOWN else ""
         return (f"compiler options of {origin} left out, because no layout depends on them: {shown}{more}",)
 
-    def include_directories(self) -> tuple[Path, ...]:
-        """The directories of ``-I``, in order, as absolute paths."""
-        return tuple(self.directory / option[2:] for option in self.options if option.startswith("-I"))
-
 
 def from_cmd_file(path: Path, directory: Path, outside: Sequence[Path]) -> Flags:
     """The flags that Kbuild recorded in ``path``; raises ``TreeError`` where they are not a lone compiler call.

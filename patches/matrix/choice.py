@@ -248,7 +248,8 @@ def _first(including: Including, files: frozenset[str], ordered: Sequence[str], 
 def _by_text(environment: Environment) -> Including:
     flags = environment.build.flags
     forced = [str(flags.directory / path) for option, path in pairwise(flags.options) if option in _TAKES_FILE]
-    includes = Includes(environment.build.tree, flags.include_directories())
+    directories = tuple(flags.directory / option[2:] for option in flags.options if option.startswith("-I"))
+    includes = Includes(environment.build.tree, directories)
     return lambda files, units: includes.including(units, files, forced)
 
 

@@ -36,7 +36,7 @@ from linesmith.patches.source.records import (
     is_spelt_otherwise,
     records_named,
 )
-from linesmith.patches.source.tree import Tree, read_inside
+from linesmith.patches.source.tree import Tree, source_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +285,7 @@ def _files_of(root: Path, names: Collection[str]) -> dict[str, str]:
     left = {name.encode() for name in names}
     found: dict[str, str] = {}
     for file in staged_files(root) if left else ():
-        text = read_inside(root, file, MOST_BYTES) or b""
+        text = source_bytes(root, file, MOST_BYTES, links=False) or b""
         if len(left) <= _FEW_NAMES and not any(name in text for name in left):
             continue
         for name in left & declared(text):

@@ -20,7 +20,7 @@ from linesmith.patches.scan.cache import Stamped
 from linesmith.patches.source.declaration import declared
 from linesmith.patches.source.macros import without_comments
 from linesmith.patches.source.records import is_obscure
-from linesmith.patches.source.tree import read_inside
+from linesmith.patches.source.tree import source_bytes
 
 _SOURCES = (".h", ".c")
 _WORD = re.compile(rb"\w+")
@@ -117,7 +117,7 @@ def holding(root: Path, titles: Collection[str], known: Collection[str], served:
     )
     found = []
     for file in _near(root, titles):
-        text = read_inside(root, file, _MOST_BYTES)
+        text = source_bytes(root, file, _MOST_BYTES, links=False)
         if text is not None and member.search(text) and member.search(without_comments(text)) and file not in known:
             found.append((file, text))
     own = frozenset(one.encode() for one in served)
@@ -142,7 +142,9 @@ def _mentions(root: Path) -> dict[str, tuple[str, ...]]:
     stale = [file for file, stamp in stamps.items() if not kept.is_current(file, stamp)]
     found = {file: tags for file, tags in kept.found.items() if file in stamps}
     for file in stale:
-        found[file] = tuple({one.decode() for one in _HELD.findall(read_inside(root, file, _MOST_BYTES) or b"")})
+        found[file] = tuple(
+            {one.decode() for one in _HELD.findall(source_bytes(root, file, _MOST_BYTES, links=False) or b"")}
+        )
     if stale or len(stamps) != len(kept.stamps):
         cache.save(name, Stamped(began, stamps, found))
     return found

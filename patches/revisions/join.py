@@ -21,7 +21,7 @@ from linesmith.patches.revisions.counterparts import record_names
 from linesmith.patches.revisions.versions import MOST_BYTES, Versions
 from linesmith.patches.scan.text_scan import TOO_LARGE, RecordText, TextPlaces, text_places
 from linesmith.patches.source.declaration import declared, staged_files
-from linesmith.patches.source.tree import read_inside
+from linesmith.patches.source.tree import source_bytes
 
 Pair = tuple[Layout | None, Layout | None]
 # Ids of one file's records; those of the next file follow.
@@ -207,7 +207,7 @@ def removed_records(versions: Versions, intended: Collection[str]) -> tuple[str,
     # A file that is the same in both versions may declare it, too.
     changed, left = versions.after, {name.encode() for name in gone}
     for file in (file for file in staged_files(versions.root) if file not in changed):
-        left -= declared(read_inside(versions.root, file, MOST_BYTES))
+        left -= declared(source_bytes(versions.root, file, MOST_BYTES, links=False))
     return tuple(sorted(name.decode() for name in left))
 
 

@@ -28,7 +28,7 @@ from linesmith.patches.build.confinement import Confinement
 from linesmith.patches.build.overlay import scratch
 from linesmith.patches.revisions.git import is_of_interest, is_of_the_build, plain
 from linesmith.patches.revisions.versions import MOST_BYTES, Versions
-from linesmith.patches.source.tree import read_inside
+from linesmith.patches.source.tree import source_bytes
 
 _HEADS = re.compile(rb"^(?:---|\+\+\+) ([^\t\r\n]+)", re.MULTILINE)
 _MOVED = re.compile(rb"^(?:rename|copy) (?:from|to) ([^\t\r\n]+)", re.MULTILINE)
@@ -95,7 +95,7 @@ def patched(tree: Path, mails: Sequence[Mail]) -> Versions:
     # Pictures and the like may come without what it takes to apply them.
     useful = {name for name in names if is_of_interest(name.encode()) or is_of_the_build(name.encode())} | moved
     excluded = (f"--exclude={name}" for name in names if name not in useful)
-    files = {name: read_inside(root, name, MOST_BYTES) for name in names}
+    files = {name: source_bytes(root, name, MOST_BYTES, links=False) for name in names}
     before, after, had = _sides(tree, given, files, (f"-p{strip}", *excluded))
     if had and build:
         message = f"{tree} has {given[0].name} already, which changes {build[0]} of the build; give the tree without it"
@@ -183,7 +183,7 @@ def _applied(mails: Sequence[Mail], files: _Files, options: tuple[str, ...]) -> 
         paths = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
         names = sorted({*files, *(str(path.relative_to(folder)) for path in paths)})
         usable = (name for name in names if plain(name.encode("utf-8", "surrogateescape")) is not None)
-        return {name: read_inside(folder, name, MOST_BYTES) for name in usable}
+        return {name: source_bytes(folder, name, MOST_BYTES, links=False) for name in usable}
 
 
 class Damaged(ValueError):

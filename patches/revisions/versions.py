@@ -45,7 +45,7 @@ from linesmith.patches.revisions.git import (
     submodule,
 )
 from linesmith.patches.scan.cache import name_of
-from linesmith.patches.source.tree import read_inside
+from linesmith.patches.source.tree import source_bytes
 
 MOST_BYTES = 8 << 20
 MOST_FILES = 20_000
@@ -83,7 +83,7 @@ class Versions:
     def now(self, file: str) -> bytes | None:
         """A file of the second version, ``None`` where there is none that can be read."""
         after = self.after
-        return after[file] if file in after else read_inside(self.root, file, MOST_BYTES)
+        return after[file] if file in after else source_bytes(self.root, file, MOST_BYTES, links=False)
 
 
 @contextmanager
@@ -188,7 +188,7 @@ def _is_changed(top: Path, noted: IndexEntry) -> bool:
         now = (top / name).lstat()
         if (now.st_mtime_ns, now.st_size) == (noted.time, noted.size):
             return False
-    text = read_inside(top, name, MOST_BYTES)
+    text = source_bytes(top, name, MOST_BYTES, links=False)
     if text is None:
         return True
     # The name that git gives to a content, in the kind of hash that the repository has.

@@ -150,13 +150,3 @@ def _headers(root: Path, name: str, builds: Sequence[str]) -> Iterator[Path]:
         own = file.relative_to(root)
         if file.suffix in _HEADERS and not file.is_symlink() and any(own.is_relative_to(one) for one in builds):
             yield file
-
-
-def read_inside(root: Path, file: str, most: int) -> bytes | None:
-    """A regular file of a tree that no symbolic link leads to; ``None`` for all else, and above ``most`` bytes."""
-    place = root
-    for part in file.split("/"):
-        place = place / part
-        if place.is_symlink():
-            return None
-    return source_bytes(root, file, most)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linesmith.analyzer.model import Better, Done, Metric, Step
-from linesmith.plugins.api import Settings
+from linesmith.plugins.api import Benchmark, Settings
 from linesmith.plugins.benchmarks.programs import CompiledSettings, copies, copies_tally
 from linesmith.plugins.benchmarks.settings import (
     Seconds,
@@ -73,8 +73,8 @@ class UnixBenchSettings(CompiledSettings, frozen=True, kw_only=True):
             raise ValueError(f"test = {self.test!r}: give one of {', '.join(TESTS)}{nearest(self.test, TESTS)}")
 
 
-class UnixBench:
-    """One of the tests, with as many copies at a time as there are threads asked for."""
+class UnixBench(Benchmark):
+    """One of the tests, for some seconds, with as many copies at a time as there are threads asked for."""
 
     name = "unixbench"
 
@@ -98,10 +98,6 @@ class UnixBench:
         name, *words = (word.format(seconds=given.seconds, pgms=programs) for word in test.words.split())
         command = copies(given, threads, scratch, (str(programs / name), *words), files)
         return (given.step(command, given.seconds, [("UB_BINDIR", str(programs))]),)
-
-    def operations(self, settings: Settings, threads: int) -> int | None:  # noqa: ARG002 - none of them counts
-        """None: its tests work for a number of seconds."""
-        return None
 
     def parse(self, settings: Settings, done: Sequence[Done]) -> Values:
         """Counts of all copies over the wall time, in units of the time base; a time base of 0 says it is a rate.

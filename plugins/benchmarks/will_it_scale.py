@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from linesmith.analyzer.model import Better, Done, Metric, Step
-from linesmith.plugins.api import Settings
+from linesmith.plugins.api import Benchmark, Settings
 from linesmith.plugins.benchmarks.settings import (
     BenchmarkSettings,
     Seconds,
@@ -54,7 +54,7 @@ class ScaleSettings(BenchmarkSettings, frozen=True, kw_only=True):
         return directory(self.directory) / f"{self.testcase}_{self.mode}"
 
 
-class WillItScale:
+class WillItScale(Benchmark):
     """One test case: what all its processes or threads do in a second, and what the slowest of them does."""
 
     name = "will-it-scale"
@@ -74,10 +74,6 @@ class WillItScale:
         smt = ("-m",) if given.smt else ()
         words = (str(given.program), *smt, "-t", str(threads), "-s", str(given.seconds))
         return (given.step(words, given.seconds),)
-
-    def operations(self, settings: Settings, threads: int) -> int | None:  # noqa: ARG002 - none of them counts
-        """None: its test cases work for a number of seconds."""
-        return None
 
     def parse(self, settings: Settings, done: Sequence[Done]) -> Values:  # noqa: ARG002 - the output says it all
         """The average of the seconds measured; raises ``BenchmarkFailed`` or ``BenchmarkNonsense``."""

@@ -219,11 +219,6 @@ def _topology(guest: Guest) -> Iterator[str]:
         yield from ("-numa", f"node,nodeid={node},cpus={node * share}-{(node + 1) * share - 1},memdev=node{node}")
 
 
-def nodes_of_cpus(guest: Guest) -> tuple[int, ...]:
-    """The NUMA node of each CPU."""
-    return tuple(cpu // (guest.cpus // guest.nodes) for cpu in range(guest.cpus))
-
-
 @dataclass(frozen=True, slots=True)
 class KernelImage:
     """A bootable kernel; ``machine`` is ``x86_64`` or ``aarch64``, ``release`` is known of a bzImage only."""

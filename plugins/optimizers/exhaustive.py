@@ -4,17 +4,14 @@
 from __future__ import annotations
 
 from linesmith.analyzer.model import Point, Space
+from linesmith.plugins.api import Optimizer
 from linesmith.plugins.optimizers.ladder import Climb, SearchLadder, in_order
 
 
-class Exhaustive:
+class Exhaustive(Optimizer):
     """The optimizer ``exhaustive``."""
 
     name = "exhaustive"
-
-    def obstacle(self) -> str | None:
-        """Nothing keeps it from running."""
-        return None
 
     def search(self, space: Space, rungs: int, seed: int, trials: int, costly: int = 2) -> ExhaustiveSearch:  # noqa: ARG002 - the order needs no seed
         """Begin a search; it ends at the budget or with the last point."""

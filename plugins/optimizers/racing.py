@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linesmith.analyzer.model import Point, Space, Told
+from linesmith.plugins.api import Optimizer
 from linesmith.plugins.optimizers.ladder import (
     DOUBT,
     LEAST_NOISE,
@@ -121,14 +122,10 @@ def _matrix(points: Sequence[Point]) -> NDArray[np.int64]:
     return np.array(points, dtype=np.int64).reshape(len(points), -1)
 
 
-class Racing:
+class Racing(Optimizer):
     """The optimizer ``racing``, built in."""
 
     name = "racing"
-
-    def obstacle(self) -> str | None:
-        """Nothing keeps it from running."""
-        return None
 
     def search(self, space: Space, rungs: int, seed: int, trials: int, costly: int = 2) -> RacingSearch:
         """Begin a search; the seed decides among points that nothing else tells apart."""

@@ -4,17 +4,14 @@
 from __future__ import annotations
 
 from linesmith.analyzer.model import Point, Space
+from linesmith.plugins.api import Optimizer
 from linesmith.plugins.optimizers.ladder import Climb, SearchLadder, promising, shuffled
 
 
-class Random:
+class Random(Optimizer):
     """The optimizer ``random``."""
 
     name = "random"
-
-    def obstacle(self) -> str | None:
-        """Nothing keeps it from running."""
-        return None
 
     def search(self, space: Space, rungs: int, seed: int, trials: int, costly: int = 2) -> RandomSearch:
         """Begin a search; the seed decides the order."""

@@ -63,6 +63,7 @@ def profile_of_samples(
     processes = processes or Processes()
     builder = _LineBuilder(found, samples, nodes or {}, by_peer, processes)
     lines = builder.lines(line_bytes, found.peer if by_peer else found.hitm)
+    pids = {line.pid for line in lines if line.pid is not None}
     left_out = found.count - len(found.places)
     more = (Remark(f"{left_out} more shared lines of less cost are counted, but not listed"),) if left_out else ()
     return Profile(
@@ -72,7 +73,7 @@ def profile_of_samples(
         lines,
         (*remarks, *more),
         events=events,
-        sampling=replace(sampling, outcomes=outcomes, mappings=processes.files_of(builder.pids)),
+        sampling=replace(sampling, outcomes=outcomes, mappings=processes.files_of(pids)),
     )
 
 
@@ -110,11 +111,6 @@ class _LineBuilder:
         loading = {"cycles": groups["weight"] * (counts["loads"] > 0), "timed": groups["timed"] * (counts["loads"] > 0)}
         self._cpus = _SummedGroups(groups, counts | loading, ("line", "offset", "ip", "cpu"))
         self._paths = self._call_paths(groups, counts["contended"])
-
-    @property
-    def pids(self) -> set[int]:
-        """The processes that addresses are of."""
-        return {pid for pid in self._hosts if pid is not None}
 
     def lines(self, line_bytes: int, whole: int) -> tuple[CacheLine, ...]:
         """Every line that was kept, by cost; ``whole`` is the cost of all lines."""

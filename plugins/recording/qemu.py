@@ -19,7 +19,6 @@ from linesmith.plugins.machines.system import (
     INITRAMFS,
     GuestRun,
     KernelImage,
-    nodes_of_cpus,
     read_kernel,
     recording_command,
     run,
@@ -94,7 +93,8 @@ def _guest(order: Order) -> Guest:
 
 def _command(order: Order, guest: Guest, image: KernelImage, qmp: int) -> tuple[str, ...]:
     board = BOARDS[image.machine]
-    settings = {"nodes": ":".join(map(str, nodes_of_cpus(guest)))}
+    # The NUMA node of each CPU.
+    settings = {"nodes": ":".join(str(cpu // (guest.cpus // guest.nodes)) for cpu in range(guest.cpus))}
     if order.trace:
         settings["trace"] = escaped(order.trace)
     if order.emulation.first:

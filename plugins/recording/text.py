@@ -31,14 +31,20 @@ class LineRow:
 
 
 @dataclass(frozen=True, slots=True)
-class AccessRow:
-    """Accesses by one instruction of one CPU to one place; ``kind`` is ``L``, ``S`` or ``A`` (atomic)."""
+class InstructionRow:
+    """One instruction at one place; ``kind`` is ``L``, ``S`` or ``A`` (atomic), offset and width are bytes."""
 
     line: int
     offset: int
     width: int
     ip: int
     kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class AccessRow(InstructionRow):
+    """Accesses by one instruction of one CPU to one place."""
+
     cpu: int
     hits: int
     hitm_local: int
@@ -52,14 +58,9 @@ class AccessRow:
 
 
 @dataclass(frozen=True, slots=True)
-class PairRow:
+class PairRow(InstructionRow):
     """Misses of a victim for which one writer is to blame; offsets and widths are bytes in the line."""
 
-    line: int
-    offset: int
-    width: int
-    ip: int
-    kind: str
     writer_offset: int
     writer_width: int
     writer_ip: int
@@ -70,14 +71,9 @@ class PairRow:
 
 
 @dataclass(frozen=True, slots=True)
-class CallerRow:
+class CallerRow(InstructionRow):
     """Contended accesses of one instruction to one place that were reached on one path of the recording."""
 
-    line: int
-    offset: int
-    width: int
-    ip: int
-    kind: str
     path: int
     count: int
 

@@ -117,11 +117,7 @@ class RecordTask:
     seed: int
     run: Path
     needs: ClassVar[str] = BUILD
-
-    @property
-    def name(self) -> str:
-        """What journal and logs call it."""
-        return "recording"
+    name: ClassVar[str] = "recording"
 
     @property
     def profile(self) -> Path:
