@@ -128,11 +128,6 @@ class ElfFile:
         self.data.close()
 
     @property
-    def is_elf(self) -> bool:
-        """Whether it begins as every ELF file does."""
-        return self.data[:4] == MAGIC
-
-    @property
     def is_little_endian_64(self) -> bool:
         """Whether it is a 64-bit little-endian ELF file."""
         return self.data[:6] == _LITTLE_ENDIAN_64

@@ -132,7 +132,7 @@ def _run_directory(given: RunOptions) -> RunDirectory:
     if not given.resume:
         return RunDirectory.create(given.place, text, beside)
     run = RunDirectory.open(given.place)
-    if (run.plan, run.folder) == (text, beside):
+    if (run.plan, run.journal.folder) == (text, beside):
         return run
     run.close()
     raise JournalError(

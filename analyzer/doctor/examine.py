@@ -67,7 +67,8 @@ def examine(tree: Path, build: Path | None, tell: Callable[[str], None]) -> tupl
         recording_check((*perf, *emulated)),
         *perf,
         *emulated,
-        *program_checks(),
+        _source_scan(),  # a program of our own
+        *map(check, PROGRAMS),
         *library_checks(),
         cache(location()),
         *sources(tree, build or tree),
@@ -329,12 +330,6 @@ PROGRAMS = (
     Tool(PROVE, "ssh", ("ssh",), "openssh-client", "machine `ssh`: boots kernels elsewhere", (), "-V"),
     Tool(PROVE, "stress-ng", ("stress-ng",), "stress-ng", "benchmark `stress-ng`"),
 )
-
-
-def program_checks() -> Iterator[Check]:
-    """One for each program, and one for our own that parses sources."""
-    yield _source_scan()
-    yield from map(check, PROGRAMS)
 
 
 def check(program: Tool) -> Check:

@@ -142,9 +142,8 @@ def _mentions(root: Path) -> dict[str, tuple[str, ...]]:
     stale = [file for file, stamp in stamps.items() if not kept.is_current(file, stamp)]
     found = {file: tags for file, tags in kept.found.items() if file in stamps}
     for file in stale:
-        found[file] = tuple(
-            {one.decode() for one in _HELD.findall(source_bytes(root, file, _MOST_BYTES, links=False) or b"")}
-        )
+        text = source_bytes(root, file, _MOST_BYTES, links=False) or b""
+        found[file] = tuple({one.decode() for one in _HELD.findall(text)})
     if stale or len(stamps) != len(kept.stamps):
         cache.save(name, Stamped(began, stamps, found))
     return found

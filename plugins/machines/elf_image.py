@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from linesmith.analyzer.base.elf import ElfFile, ElfSymbol, Segment, is_elf
+from linesmith.analyzer.base.elf import MAGIC, ElfFile, ElfSymbol, Segment, is_elf
 from linesmith.analyzer.base.errors import ElfError, ToolMissing
 
 _MACHINES = {62: "x86_64", 183: "aarch64"}
@@ -63,7 +63,7 @@ def opened(path: Path) -> ElfFile:
         file = ElfFile(path)
     except (OSError, ValueError) as error:
         raise ElfError(f"{path} cannot be read as an ELF file ({error}); give another") from error
-    if not file.is_elf:
+    if file.data[:4] != MAGIC:
         file.data.close()
         raise ElfError(f"{path} is not an ELF file; give a program or a vmlinux")
     return file

@@ -102,7 +102,7 @@ def test_a_run_whose_beginning_was_killed_is_begun_again(tmp_path: Path, names: 
     for name in names:
         (path / name).write_text("half of it")
     with RunDirectory.create(path, "[source]\n", tmp_path) as run:
-        assert (run.plan, run.folder) == ("[source]\n", tmp_path)
+        assert (run.plan, run.journal.folder) == ("[source]\n", tmp_path)
     assert not list(path.glob("*.part*"))
 
 

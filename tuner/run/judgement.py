@@ -17,7 +17,7 @@ from linesmith.analyzer.model import SIMULATED, Comparison, Fidelity, Metric, Ru
 from linesmith.plugins.registry import benchmark
 from linesmith.tuner.judge.ranking import order
 from linesmith.tuner.judge.verdict import bonferroni_rules, compare, floor, noise, planned_looks
-from linesmith.tuner.replay.simulated import OF_THE_RECORD
+from linesmith.tuner.replay.simulated import OF_THE_RECORD, metrics_for
 from linesmith.tuner.run.block import BlockTask, Made, SimulatedBlockTask
 from linesmith.tuner.run.journal import BASELINE, Purpose
 from linesmith.tuner.run.simulated import SimulatedBenchmark
@@ -169,5 +169,6 @@ def simulation_rig(plan: TunePlan, simulation: SimulatedBenchmark) -> Simulation
             '[record] metric = "pair" is of two members that meet, and there are no such members in question here; '
             "let another metric decide"
         )
-    deciding = simulated_measures(simulation.metrics, simulation.evidence.cpus)
+    metrics = metrics_for(simulation.question, simulation.evidence.metric)
+    deciding = simulated_measures(metrics, simulation.evidence.cpus)
     return SimulationRig(simulation, Judge(deciding, BASELINE.name, plan.rules))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from types import TracebackType
 from typing import IO
@@ -25,7 +25,7 @@ _OF_A_PLAN = ("profile", "profile.trace", "report.txt", "report.json", "best.pat
 _FOLDERS_OF_A_PLAN = ("patches", "recordings")
 
 
-class RunDirectory:
+class RunDirectory(AbstractContextManager["RunDirectory"]):
     """A run directory that this process has locked; it is left by ``close`` or at the end of a ``with`` block.
 
     It holds the plan as given (``tune.toml``), the journal, what was built (``artifacts``), the workers' warm folders
@@ -82,11 +82,6 @@ class RunDirectory:
         return (self.path / PLAN).read_text("utf-8")
 
     @property
-    def folder(self) -> Path:
-        """The folder from which the paths in the plan go out."""
-        return self.journal.folder
-
-    @property
     def workers(self) -> Path:
         """Where an executor keeps the warm folders of its workers."""
         return self.path / "workers"
@@ -95,9 +90,6 @@ class RunDirectory:
         """Let another process have the run."""
         self.journal.close()
         self._lock.close()
-
-    def __enter__(self) -> RunDirectory:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()

@@ -31,7 +31,6 @@ from linesmith.analyzer.model import (
     Failure,
     FailureKind,
     Guest,
-    Metric,
     Order,
     Profile,
     Sample,
@@ -43,7 +42,7 @@ from linesmith.plugins.api import Recorder, Tell
 from linesmith.plugins.machines.steps import shown, words_of
 from linesmith.plugins.recording.text import refuse_unnamed_objects, with_objects
 from linesmith.plugins.registry import benchmark, machine, recorder, snapshot_source
-from linesmith.tuner.replay.simulated import MeasuredRecord, RecordedMembers, metrics_for, simulated_metrics
+from linesmith.tuner.replay.simulated import MeasuredRecord, RecordedMembers, simulated_metrics
 
 KERNEL = "kernel"
 _HERE = "here"
@@ -236,11 +235,6 @@ class SimulatedBenchmark:
     evidence: Evidence
     question: MeasuredRecord
     folder: Path
-
-    @property
-    def metrics(self) -> tuple[Metric, ...]:
-        """What it measures; the first one decides."""
-        return metrics_for(self.question, self.evidence.metric)
 
     def values(self, built: Built, seed: int, tell: Tell) -> _Values:
         """The value of each metric, by name; raises what ``recorded`` raises."""

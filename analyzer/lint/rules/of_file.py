@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from linesmith.analyzer.intent.check import CONTRADICTION, STALE, unknown_members
 from linesmith.analyzer.lint.rules.rule import LintedRecord, Rule, nothing
@@ -33,25 +34,16 @@ INTENT_STALE = Rule(
     pair=False,
     of_intent=True,
 )
-INTENT_CONTRADICTION = Rule(
+# Others report these: `linesmith intent --check` and accepted.py, when all violations are there.
+_reported_elsewhere = partial(Rule, check=nothing, pair=False)
+INTENT_CONTRADICTION = _reported_elsewhere(
     name=CONTRADICTION,
     summary="intents contradict each other; reported by `linesmith intent --check`",
     severity=Severity.ERROR,
-    check=nothing,  # it is about the file, not about records
-    pair=False,
 )
-# accepted.py reports these two, when all violations are there.
-SUPPRESSION_EXPIRED = Rule(
-    name="suppression-expired",
-    summary="a suppression has expired",
-    severity=Severity.WARNING,
-    check=nothing,
-    pair=False,
+SUPPRESSION_EXPIRED = _reported_elsewhere(
+    name="suppression-expired", summary="a suppression has expired", severity=Severity.WARNING
 )
-SUPPRESSION_UNUSED = Rule(
-    name="suppression-unused",
-    summary="a suppression matches no violation",
-    severity=Severity.NOTE,
-    check=nothing,
-    pair=False,
+SUPPRESSION_UNUSED = _reported_elsewhere(
+    name="suppression-unused", summary="a suppression matches no violation", severity=Severity.NOTE
 )

@@ -48,11 +48,6 @@ class MappedPiece(NamedTuple):
     identity: tuple[int, int, int, int] = _NEVER
     shared: bool = False
 
-    @property
-    def is_of_file(self) -> bool:
-        """Whether its lines count as the same in all processes."""
-        return self.shared or self.identity != _NEVER
-
 
 class AddressSpace:
     """The mappings of a process; a new one takes the place of what it covers."""
@@ -155,7 +150,7 @@ class Processes:
 
     def _host(self, mapping: MappedPiece, pid: int) -> tuple[int, int]:
         """The space of a mapping, and how far its addresses are from those in the first process that has its file."""
-        if not mapping.is_of_file:
+        if not mapping.shared and mapping.identity == _NEVER:  # it is of no file
             return pid + 1, 0
         key = (mapping.identity, mapping.path)
         number = self._numbers.setdefault(key, len(self._hosts))
