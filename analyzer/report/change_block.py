@@ -32,6 +32,7 @@ from linesmith.analyzer.sharing.parts import own_members
 from linesmith.analyzer.sharing.records import WORTH_CHANGING, RecordPair, users_of
 
 LABEL = 10
+_ELEMENT = re.compile(r"\[\d+\]")
 # A change with so many lines of text has room for all of its cache lines.
 ROOMY = 36
 MOST_WHY, MOST_FUNCTIONS = 3, 2
@@ -83,9 +84,11 @@ def _not_changed(suggested: Suggested, answer: RecordAnswer, line: Proposed | No
     _, _, instead = line.refusal.partition("Instead: ") if line else ("", "", "")
     _, _, more = line.refusal.partition("To find out: ") if line else ("", "", "")
     advised = what_to_do(record).split("; ") if record and answer.record else ()
-    instead = instead or "; ".join(one for one in advised if ": " in one and not one.startswith("false sharing"))
+    layouts = (": separate ", ": align ", ": move ", "no order removes enough")
+    instead = instead or "; ".join(one for one in advised if ": " in one and not any(word in one for word in layouts))
     yield from [("instead", instead)] if instead and not more else []
-    more = more or _OWN_FILE * (not answer.record)
+    sampled = line is None or not line.finding.simulated
+    more = more or _OWN_FILE * (not answer.record and sampled)
     yield from [("find out", more)] if more else []
     facts = line_facts(line.finding) if line else ()
     wanted = ("evidence",) if answer.record else ("object", "evidence")
@@ -330,11 +333,12 @@ def _gained(one: RecordChange, advice: StructuralAdvice, answer: RecordAnswer, s
     record = next((one for one in suggested.records if one.name == answer.record), None)
     parts = [0.0, 0.0]
     for pair in record.pairs if record else ():
-        if pair.writer in advice.members:
-            parts[pair.victim not in advice.members] += pair.contended.most
-    own, near = (min(part / record.contended, 1) * record.share if record else 0.0 for part in parts)
+        if _ELEMENT.sub("", pair.writer) in advice.members:
+            parts[_ELEMENT.sub("", pair.victim) not in advice.members] += pair.contended.most
+    known = record if record and record.contended else None
+    own, near = (min(part / known.contended, 1) * known.share if known else 0.0 for part in parts)
     limit = f"; at most the {own:.0%} that wait on {listed(advice.members, MOST_NEIGHBOURS)}" if own else ""
-    around = f" and the {near:.0%} of their neighbours" * (near >= WORTH_CHANGING)
+    around = f" and the {near:.0%} that wait on members next to them" * (near >= WORTH_CHANGING)
     return f"not estimated: nothing was replayed{limit}{around}"
 
 

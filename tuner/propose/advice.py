@@ -161,7 +161,7 @@ def refuse_hopeless(finding: Finding, layouts: Layouts) -> None:
             raise _refuse_row(finding, array.name, array.size // number if number else 0, number, TWO_ARRAYS)
         kind = finding.triage.kinds[0] if finding.triage.kinds else TriageKind.UNKNOWN
         if kind is TriageKind.UNKNOWN and finding.cost.exact and not finding.cost.removable.most:
-            why = "objects go from CPU to CPU, and the next one misses in any order. Instead: reuse them on one CPU"
+            why = "who takes over an object fetches its line, whatever the order. Instead: reuse it on one CPU"
             raise NothingToSuggest(f"{where}: moving members does not help, because {why}.")
         raise _refusal(finding, kind, REASONS[kind])
     places = visible_places(layout, layouts)

@@ -34,7 +34,7 @@ from linesmith.analyzer.model import (
 from linesmith.analyzer.sharing.parts import own_members
 from linesmith.tuner.propose.phases import LINE_SIZES, Floats, Integers, PhaseMix, PhaseMixes, every_start, phase_mix
 
-# A member that so many functions read is taken to be read all the time.
+# A member that so many functions read counts as one.
 MANY = 32
 # What the first member of a declaration counts for where nothing is known of the code.
 BY_PLACE = 1 / 3
@@ -196,8 +196,8 @@ def _together(contact: Contact, phase: int | None, starts: Sequence[int], line_b
 def interest(layout: Layout, starts: Sequence[int], code: TypeAccesses | None) -> tuple[float, ...]:
     """How much each member of ``layout`` is read, by position; they begin at bytes ``starts`` of the object.
 
-    1 is all the time. Many functions that read a member are taken for many reads, but not in proportion. Where the code
-    is not known, members declared early count for more: authors put first what most code reads.
+    1 is what ``MANY`` functions read; more count for more, but not in proportion. Where the code is not known,
+    members declared early count for more: authors put first what most code reads.
     """
     readers: dict[int, set[str]] = defaultdict(set)
     for member in code.members if code is not None else ():

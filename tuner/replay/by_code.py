@@ -177,7 +177,7 @@ def _by_code(
             if kind is TouchKind.LOAD or (quiet and not exact):
                 width = min(max(member.size, 1), WORD_BYTES)
                 seen = replace(one, address=address, width=width, kind=kind, loads=0.0, stores=0.0, missed=None)
-                yield replace(seen, sampled=False, quiet=quiet, ways=counts.total)
+                yield replace(seen, sampled=False, quiet=quiet)
 
 
 def _elsewhere(function: str, run: _Run, first: SampledTouch, address: int, size: int, most: float) -> SampledTouch:

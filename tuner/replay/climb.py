@@ -3,8 +3,8 @@
 
 A step moves one atom, lets two change places or begins a line with one. Of all such steps those count that differ in
 who shares a line with whom. What they should leave is estimated from the misses of the layout so far, by pairs of
-atoms, and only orders what is replayed, on a part of the runs. The next step starts from the best. None may take more
-memory.
+atoms, and only orders what is replayed, on a part of the runs. The next step starts from the best, without a trace
+from the best three that move other atoms. None may take more memory.
 """
 
 from __future__ import annotations
@@ -76,8 +76,10 @@ def climbed(target: ContendedRecord, runs: RecordRuns, before: Layout) -> tuple[
         risks = _risks(target, runs, start, less)
         ranked = [one for _, one in sorted(zip(risks, less, strict=True), key=itemgetter(0))]
         # A trace is the run itself; of runs that may have been it, the second best step is often the better one.
-        by_moved = {frozenset(one.option.arrangement.moved): one for one in reversed(ranked)}
-        footings = [*reversed(by_moved.values())][: 1 if runs.complete else WAYS]
+        by_moved: dict[frozenset[int], _Footing] = {}
+        for one in ranked:
+            by_moved.setdefault(frozenset(one.option.arrangement.moved), one)
+        footings = [*by_moved.values()][: 1 if runs.complete else WAYS]
         best = ranked[0].option
         found.append(replace(best, arrangement=_in_few_moves(target, best.arrangement)))
     return tuple(found)

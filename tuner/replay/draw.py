@@ -25,7 +25,7 @@ from linesmith.analyzer.model import CACHE_LINE_BYTES
 from linesmith.tuner.replay.sampled import PERHAPS, USUAL_CPUS, SampledTouch, SampledTouches, TouchKind
 
 # Of 103 members that functions of three recordings may load by their code 45 were loaded, 34 of these as often as what
-# the function did most. So likely is it that code is reached which no sample shows, and then each time.
+# the function did most. So likely is code run that no sample shows, and so likely each time if it is run at all.
 REACHED, ALWAYS = 0.44, 0.75
 # Numbers of CPUs that differ by more are of different tasks, where both are known well.
 ALIKE = 1.2

@@ -29,9 +29,9 @@ from linesmith.analyzer.sharing.parts import origin
 from linesmith.tuner.replay.scene import TraceScene, addresses
 
 WORD_BYTES = 8
-# Functions of a call path that may hold the lock under which the innermost is called.
 # A recording has what hits a line only once the line had so many conflicts.
 HITS_AFTER = 32
+# Functions of a call path that may hold the lock under which the innermost is called.
 CALLERS = 2
 # CPUs that a function runs on where the profile does not say.
 USUAL_CPUS = 8
@@ -56,13 +56,12 @@ class SampledTouch:
     ``loads`` are those of a line that another CPU had modified, ``stores`` are ``None`` where the profile does not say;
     both are samples. Of a recording they count once in each stay of the line in a cache. ``missed`` is the share of the
     stores (of a recording, of all) that had to fetch the line, ``None`` where that is not known. What only the code
-    tells is not ``sampled``; ``ways`` are then the instructions that do it, and ``quiet`` tells that it is on a line
-    which the profile does not have. ``shared`` is the share of the counted ones of a recording whose own bytes others
-    had stored to, ``callers`` are who called the function. ``lock`` is the address of the lock that is held meanwhile,
-    or that has this ``word``; 0: none, or ``PERHAPS``. An ``early`` load is made just before the lock is taken. Where
-    nothing shows of it on a quiet line it is made ``scale`` times as often as the touch with the number ``like``, which
-    is of another object. Of a function that was seen ``elsewhere`` only, it is made at most ``scale`` times as often as
-    any touch of the object.
+    tells is not ``sampled``, and ``quiet`` where it is on a line that the profile does not have. ``shared`` is the
+    share of the counted ones of a recording whose own bytes others had stored to, ``callers`` are who called the
+    function. ``lock`` is the address of the lock that is held meanwhile, or that has this ``word``; 0: none, or
+    ``PERHAPS``. An ``early`` load is made just before the lock is taken. Where nothing shows of it on a quiet line it
+    is made ``scale`` times as often as the touch with the number ``like``, which is of another object. Of a function
+    that was seen ``elsewhere`` only, it is made at most ``scale`` times as often as any touch of the object.
     """
 
     base: int
@@ -78,7 +77,6 @@ class SampledTouch:
     code: int = 0
     sampled: bool = True
     quiet: bool = False
-    ways: int = 1
     shared: float | None = None
     callers: frozenset[str] = frozenset()
     lock: int = 0
