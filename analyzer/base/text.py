@@ -92,7 +92,7 @@ def with_span(share: float, low: float, high: float, unit: str = "%") -> tuple[s
         first, last = (f"{per_cent(one, share / finer)}{unit}" for one in (low, high))
         if first != last:
             return f"{per_cent(share, share / finer)}%", f"{first} to {last}"
-    return f"{per_cent(share)}%", "without spread"
+    return f"{per_cent(share)}%", "the same in all runs"
 
 
 # Names of C++. Parameters and the arguments of templates are left out, so that a name is read once from left to right

@@ -74,7 +74,8 @@ def render_table(
         gain = "no gain by moving members is sure"
         if helped:
             gained = by_layout(helped).replace("≤", "at most")
-            of = f"none to all of its {helped.share:.1%}" if gained == UNKNOWN else f"{gained} of all {unit(shown)}"
+            unknown = f"between nothing and all of its {helped.share:.1%}"
+            of = unknown if gained == UNKNOWN else f"{gained} of all {unit(shown)}"
             gain = f"largest gain by moving members: {helped.name}, {of}"
         command = shell_rows("next:", (*suggest, *(("--type", helped.type) if helped else ())), columns)
         blocks.append("\n".join([prose(f"{gain}; {_SUGGEST}", then="  ", columns=columns), *command]))

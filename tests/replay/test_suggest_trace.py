@@ -64,11 +64,11 @@ def trace(folder: Path, steps: list[Step], nodes: tuple[int, ...] = (0, 0), drop
 
 def test_the_misses_of_a_candidate_are_told(example: Path, tmp_path: Path) -> None:
     words = trace(tmp_path, CONFLICT + ELSEWHERE)
-    assert "100% (without spread) " in text_of(example, *words), (
+    assert "100% (the same in all runs) " in text_of(example, *words), (
         "of what the profile counts, whatever else is in the trace"
     )
     said = text_of(example, *words, "--candidate", "1")
-    assert "  saves     100% of the misses of the profile (80% interval without spread): 1,036 of 1,036\n" in said
+    assert "  saves     100% of the misses of the profile (80% interval the same in all runs): 1,036 of 1,036\n" in said
     assert said[said.index("  replayed  all") :].splitlines()[:2] == [
         "  replayed  all lines of the record: 1,036 -> 0",
         "            line of root: 1,036 -> 0",

@@ -446,5 +446,5 @@ def test_misses_of_which_samples_do_not_say_the_writer_are_counted_once() -> Non
     met = tuple(RecordPair("m1", writer, "", Bounds(0, 5423), stores={f"set_{writer}": 3}) for writer in ("m0", "m1"))
     text = told((replace(record("mapping", 1.0, 1.0, TriageKind.FALSE_SHARING, ("m1", "m0", 1)), pairs=met),))
     assert "m1 misses after stores to m0 by set_m0, or to itself by set_m1: 5,423" in text
-    assert "largest gain by moving members: mapping, none to all of its 100.0%; suggest tries moves and says" in text
+    assert "largest gain by moving members: mapping, between nothing and all of its 100.0%; suggest tries" in text
     assert "nothing is ready to be sent next:" in text

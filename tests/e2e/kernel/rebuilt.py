@@ -103,7 +103,7 @@ def pairs(seeds: Sequence[RecordRuns], replayed: Sequence[ReplayedLayout]) -> de
 
 
 def row(title: str, old: Sequence[RecordRuns], new: Sequence[RecordRuns]) -> str:
-    """A row of the table in docs/replay.md."""
+    """A row of the table: the misses of a record as it was, as predicted and as rebuilt, and how these compare."""
     before, size = old[0].here.record, new[0].here.record.size
     # Members of the same name are the same; those without one keep their order.
     matched = zip(*(sorted(one[0].here.record.members, key=attrgetter("name")) for one in (old, new)), strict=True)
