@@ -62,6 +62,11 @@ def test_one_candidate_is_shown_in_full_by_its_place_and_by_its_name(example: Pa
     assert suggest(example, "--candidate", name.upper()) == shown
 
 
+def test_a_kept_answer_is_the_same_in_full(example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert suggest(example, "--candidate", "1") == suggest(example, "--candidate", "1")
+
+
 def test_output_goes_where_it_was_asked(example: Path, tmp_path: Path) -> None:
     destination = tmp_path / "candidates.json"
     words = ("--kernel", "6.6", "--cpus", "8", "--format", "json", "-o", str(destination))
