@@ -226,7 +226,8 @@ def _stores(touches: Sequence[SampledTouch], draw: Random, exact: bool) -> list[
             groups.append([at])
     for alike in (alike for groups in together.values() for alike in groups):
         mean = draw.gammavariate(sum(found[at] for at in alike) + 0.5, 1.0) / len(alike)
-        found = [mean if at in alike else count for at, count in enumerate(found)]
+        for at in alike:
+            found[at] = mean
     return found
 
 
