@@ -15,6 +15,7 @@ from linesmith.analyzer.cli.output import remark, shown, text_columns
 from linesmith.analyzer.cli.premises import CandidateChoice, number_of, scan_findings
 
 if TYPE_CHECKING:
+    from linesmith.analyzer.access.store import KeptAnswers
     from linesmith.analyzer.cli.premises import PremiseOptions, ScanOptions
     from linesmith.analyzer.model import Candidate, Sharded, StructuralAdvice
     from linesmith.analyzer.report.candidate import Proposed, Suggested
@@ -129,16 +130,20 @@ def offered(found: Explanation, premises: Premises, trace: Path | None) -> tuple
     from linesmith.analyzer.model import Candidate, Finding
     from linesmith.tuner.propose.candidates import Suggestion
 
+    question, answers = _question("candidates", found, premises, trace), _answers(found, premises)
     kept = tuple[tuple[Finding, tuple[Candidate, ...], str, str, str], ...]
-    # Of other configurations a question has no more than the names.
-    answers = None if premises.configurations else found.answers
-    question = _question("candidates", found, premises, trace)
     if answers is not None and (before := answers.load(question, kept)) is not None:
         return tuple(Suggestion(*one) for one in before)
     made = _offered(found, premises, trace)
     if answers is not None:
-        answers.keep(question, [(one.finding, one.candidates, one.refusal, one.declined, one.withheld) for one in made])
+        rows = [(one.finding, one.candidates, one.refusal, one.declined, one.withheld) for one in made]
+        answers.keep(question, rows)
     return made
+
+
+def _answers(found: Explanation, premises: Premises) -> KeptAnswers | None:
+    """Where answers are kept; of other configurations a question has no more than the names, so theirs are not."""
+    return None if premises.configurations else found.answers
 
 
 def _question(what: str, found: Explanation, premises: Premises, trace: Path | None) -> tuple[object, ...]:
@@ -171,11 +176,12 @@ def _offered(found: Explanation, premises: Premises, trace: Path | None) -> tupl
         # A nested record has the share of the record around it.
         inner = {record.id: shares.get(answer.finding.rank, 0.0) for answer, record in records}
         total = replace(whole := _total(found), shares={**whole.shares, **inner})
-        more = replayed(advise(found.findings, layouts, given_premises, found.accesses))
-        runs = traced((record for _, record in records), found.profile, layouts, trace, members_met(given), total, more)
         # Advice about the same lines is kept for ``suggested``, so that the trace is read once.
+        kept = _answers(found, premises) is not None
+        more = replayed(advise(found.findings, layouts, given_premises, found.accesses)) if kept else ()
+        runs = traced((record for _, record in records), found.profile, layouts, trace, members_met(given), total, more)
         read = next((one.replay for one in runs.values() if isinstance(one, RecordRuns)), None)
-        if read is not None and found.answers is not None and not premises.configurations:
+        if read is not None and kept:
             _advice(found, given_premises, trace, read)
     with shown("replaying the changes of each record") as progress:
         return judged(given, runs, progress)
@@ -235,7 +241,7 @@ def _advice(
     """Structural advice by line, each piece at the hottest; ``read`` is the trace, if it was read for it already."""
     from linesmith.tuner.structure.advise import AdvisedFinding, advise, with_gains
 
-    question, answers = _question("advice", found, premises, trace), None if premises.configurations else found.answers
+    question, answers = _question("advice", found, premises, trace), _answers(found, premises)
     if answers is not None and (kept := answers.load(question, tuple[AdvisedFinding, ...])) is not None:
         return {one.finding.rank: one.advice for one in kept}
     layouts = found.reading.layouts

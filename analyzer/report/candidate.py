@@ -267,8 +267,8 @@ MOST_HOT = 12
 def member_heat(finding: Finding, findings: Iterable[Finding]) -> dict[str, str]:
     """By member of the finding's first object what was sampled on all its lines, the most contended first."""
     record = finding.objects[0].layout if finding.objects else None
-    # That of a kept answer is a copy of one of them.
-    same = [one for one in findings if one != finding and one.objects and one.objects[0].layout == record]
+    others = (one for one in findings if one.rank != finding.rank)
+    same = [one for one in others if one.objects and one.objects[0].layout == record]
     grouped: dict[str, list[LineMember]] = {}
     for one in (finding, *same):
         for member in own_members(one):

@@ -293,7 +293,7 @@ def test_columns_that_say_nothing_are_left_out_and_a_table_keeps_to_the_width() 
 
 
 def test_heat_is_that_of_all_lines_of_the_record_with_the_most_contended_first() -> None:
-    other = finding(POOL, [hot("name", 0, 8, reads=300), hot("id", 120, 4, writes=7)])
+    other = replace(finding(POOL, [hot("name", 0, 8, reads=300), hot("id", 120, 4, writes=7)]), rank=LINE.rank + 1)
     assert list(member_heat(LINE, [LINE, other]).items()) == [
         *(("name", "300 contended"), ("limit", "100 contended"), ("used", "80 stores"), ("id", "7 stores")),
     ]
