@@ -3,8 +3,9 @@
 
 #include <dwarf.h>
 
+#include <algorithm>
 #include <array>
-#include <optional>
+#include <span>
 
 #include "elf/byte_cursor.h"
 
@@ -65,6 +66,8 @@ constexpr auto kWanted = std::to_array<WantedAttribute>({
 
 // Slots of the standard attributes, by number; asked for every attribute of every abbreviation.
 constexpr std::size_t kStandardAttributes = 256;
+// Room for the table of a unit of C; larger ones take more.
+constexpr std::size_t kUsualCodes = 256;
 
 constexpr auto kSlots = [] {
   std::array<Slot, kStandardAttributes> slots{};
@@ -83,8 +86,8 @@ Slot SlotOf(std::uint64_t attribute) {
   return Slot::kNone;
 }
 
-// Bytes of a form that always has the same size in one unit; nothing for those that vary.
-std::optional<std::uint32_t> FixedBytes(std::uint64_t form, const FormWidths& widths) {
+// Bytes of a form that always has the same size in one unit; kVaries for others.
+std::uint32_t FixedBytes(std::uint64_t form, const FormWidths& widths) {
   switch (form) {
     case DW_FORM_flag_present:
     case DW_FORM_implicit_const:
@@ -128,7 +131,7 @@ std::optional<std::uint32_t> FixedBytes(std::uint64_t form, const FormWidths& wi
     case DW_FORM_GNU_ref_alt:
       return widths.offset_bytes;
     default:
-      return std::nullopt;
+      return kVaries;
   }
 }
 
@@ -175,14 +178,34 @@ bool IsText(std::uint64_t form) {
   }
 }
 
+// Whether the wanted attribute can be decoded from its FixedPlace.
+bool IsSimple(const FormStep& attribute) {
+  const SlotSet slot = SlotBit(attribute.slot);
+  switch (attribute.form) {
+    case DW_FORM_flag_present:
+    case DW_FORM_implicit_const:
+    case DW_FORM_flag:
+    case DW_FORM_data1:
+    case DW_FORM_data2:
+    case DW_FORM_data4:
+    case DW_FORM_data8:
+    case DW_FORM_sec_offset:
+      return ((kReferenceSlots | kTextSlots) & slot) == 0;
+    case DW_FORM_ref4:
+      return (kReferenceSlots & slot) != 0;
+    case DW_FORM_strp:
+      return (kTextSlots & slot) != 0;
+    default:
+      return false;
+  }
+}
+
 // Names are decoded to pointers: one that is not written as a string, or a number that is, must not be looked
 // at. DW_FORM_indirect, which decides too late, is used by no compiler for what is wanted.
 Slot SlotOf(std::uint64_t attribute, std::uint64_t form) {
-  constexpr SlotSet kTexts = SlotBit(Slot::kName) | SlotBit(Slot::kCompilationDirectory) |
-                             SlotBit(Slot::kDwoName) | SlotBit(Slot::kLinkageName);
   const Slot slot = SlotOf(attribute);
   if (slot == Slot::kNone || form == DW_FORM_indirect) return Slot::kNone;
-  return IsText(form) == ((kTexts & SlotBit(slot)) != 0) ? slot : Slot::kNone;
+  return IsText(form) == ((kTextSlots & SlotBit(slot)) != 0) ? slot : Slot::kNone;
 }
 
 ScanAction ActionOf(const Abbreviation& abbreviation) {
@@ -213,6 +236,8 @@ AbbreviationTable::AbbreviationTable(Bytes section, std::uint64_t offset, FormWi
   if (offset > section.size()) throw Truncated();
   ByteCursor cursor(section.subspan(offset), true);
   std::vector<FormStep> attributes;
+  dense_.reserve(kUsualCodes);
+  steps_.reserve(kUsualCodes * 5);
   while (const std::uint64_t code = cursor.Uleb()) {
     Abbreviation abbreviation;
     abbreviation.tag = static_cast<std::uint16_t>(cursor.Uleb());
@@ -225,7 +250,7 @@ AbbreviationTable::AbbreviationTable(Bytes section, std::uint64_t offset, FormWi
       if (attribute == 0 && form == 0) break;
       attributes.push_back({.form = static_cast<std::uint16_t>(form),
                             .slot = SlotOf(attribute, form),
-                            .bytes = 0,
+                            .bytes = FixedBytes(static_cast<std::uint16_t>(form), widths_),
                             .implicit = implicit});
     }
     Compile(abbreviation, attributes);
@@ -236,9 +261,18 @@ AbbreviationTable::AbbreviationTable(Bytes section, std::uint64_t offset, FormWi
   bytes_ = section.size() - offset - cursor.left();
 }
 
+const Abbreviation* AbbreviationTable::FindSparse(std::uint64_t code) const {
+  const auto found = sparse_.find(code);
+  return found != sparse_.end() ? &found->second : nullptr;
+}
+
 void AbbreviationTable::Add(std::uint64_t code, Abbreviation abbreviation) {
   if (code == dense_.size() + 1) {
     dense_.push_back(abbreviation);
+    const bool plain = abbreviation.action == ScanAction::kStep && !abbreviation.has_children;
+    if (plain && code < 0x80 && abbreviation.fixed_bytes >= 0 && abbreviation.fixed_bytes < 0xff) {
+      plain_sizes_[code] = static_cast<std::uint8_t>(abbreviation.fixed_bytes + 1);
+    }
   } else if (Find(code) == nullptr) {
     sparse_.emplace(code, abbreviation);
   }
@@ -248,17 +282,39 @@ void AbbreviationTable::Compile(Abbreviation& abbreviation, const std::vector<Fo
   std::uint64_t fixed_total = 0;
   bool fixed = true;
   for (const FormStep& attribute : attributes) {
-    const std::optional<std::uint32_t> bytes = FixedBytes(attribute.form, widths_);
-    if (!bytes && !IsVariableForm(attribute.form)) throw Truncated();
+    const bool varies = attribute.bytes == kVaries;
+    if (varies && !IsVariableForm(attribute.form)) throw Truncated();
     if (attribute.slot != Slot::kNone) abbreviation.slots |= SlotBit(attribute.slot);
-    fixed = fixed && bytes.has_value();
-    fixed_total += bytes.value_or(0);
+    fixed = fixed && !varies;
+    fixed_total += varies ? 0 : attribute.bytes;
   }
   if (fixed && fixed_total < INT32_MAX) abbreviation.fixed_bytes = static_cast<std::int32_t>(fixed_total);
   if (abbreviation.fixed_bytes < 0) abbreviation.skip = Assemble(attributes, 0);
   abbreviation.read = Assemble(attributes, ~SlotSet{0});
-  const bool declared = (abbreviation.slots & kDeclarationSlots) != 0;
-  abbreviation.read_type = declared ? Assemble(attributes, ~kDeclarationSlots) : abbreviation.read;
+  abbreviation.is_fixed = FindPlaces(abbreviation, attributes);
+}
+
+bool AbbreviationTable::FindPlaces(Abbreviation& abbreviation, const std::vector<FormStep>& attributes) {
+  std::span<const FormStep> fixed = attributes;
+  abbreviation.name_first = !fixed.empty() && fixed[0].slot == Slot::kName && fixed[0].form == DW_FORM_string;
+  if (abbreviation.name_first) fixed = fixed.subspan(1);
+  abbreviation.first_constant = static_cast<std::uint32_t>(constants_.size());
+  std::uint32_t end = 0;
+  for (const FormStep& attribute : fixed) {
+    if (attribute.bytes > UINT8_MAX || (attribute.slot != Slot::kNone && !IsSimple(attribute))) return false;
+    end += attribute.bytes;
+    const std::size_t constant = constants_.size() - abbreviation.first_constant;
+    if (end > UINT8_MAX || constant > UINT8_MAX) return false;
+    if (attribute.slot == Slot::kNone) continue;
+    FixedPlace& place = abbreviation.places[static_cast<unsigned>(attribute.slot)];
+    place.other_bits = static_cast<std::uint8_t>(64 - 8 * attribute.bytes);
+    place.end = static_cast<std::uint8_t>(attribute.bytes > 0 ? end : constant);
+    if (attribute.bytes > 0) continue;
+    constants_.push_back(
+        attribute.form == DW_FORM_flag_present ? 1 : static_cast<std::uint64_t>(attribute.implicit));
+  }
+  abbreviation.places_bytes = static_cast<std::uint8_t>(end);
+  return true;
 }
 
 // A program that decodes the attributes in `slots` and steps over the others, as few steps as possible.
@@ -270,9 +326,7 @@ StepRange AbbreviationTable::Assemble(const std::vector<FormStep>& attributes, S
       continue;
     }
     step.slot = Slot::kNone;
-    if (const std::optional<std::uint32_t> bytes = FixedBytes(step.form, widths_)) {
-      step = {.form = 0, .slot = Slot::kNone, .bytes = *bytes, .implicit = 0};
-    }
+    if (step.bytes != kVaries) step.form = 0;
     if (step.form == 0 && step.bytes == 0) continue;
     if (step.form == 0 && steps_.size() > first && steps_.back().form == 0) {
       steps_.back().bytes += step.bytes;

@@ -3,6 +3,7 @@
 // DIE's attributes or decode those the readers ask for.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -61,12 +62,23 @@ using SlotSet = std::uint64_t;
 
 constexpr SlotSet SlotBit(Slot slot) { return SlotSet{1} << static_cast<unsigned>(slot); }
 
-// One step of a program: a DW_FORM to read into `slot`, or (`form` 0) `bytes` to step over.
+// Stands for the size of a form that differs from DIE to DIE.
+constexpr std::uint32_t kVaries = UINT32_MAX;
+
+// One step of a program: a DW_FORM of `bytes` to read into `slot`, or (`form` 0) `bytes` to step over.
 struct FormStep {
   std::uint16_t form = 0;
   Slot slot = Slot::kNone;
   std::uint32_t bytes = 0;
   std::int64_t implicit = 0;
+};
+
+// Where a DIE has an attribute whose place is the same in all DIEs of the abbreviation.
+struct FixedPlace {
+  static constexpr std::uint8_t kConstant = 64;
+
+  std::uint8_t end = 0;         // behind its last byte, counted from where the fixed attributes start
+  std::uint8_t other_bits = 0;  // of 64; or kConstant: it is AbbreviationTable::constants()[first + end]
 };
 
 // What a scan over a whole unit does at a DIE.
@@ -78,9 +90,12 @@ struct StepRange {
   std::uint32_t last = 0;
 };
 
-// Where a DIE was declared: of no interest when only the type itself is compared.
-constexpr SlotSet kDeclarationSlots =
-    SlotBit(Slot::kDeclFile) | SlotBit(Slot::kDeclLine) | SlotBit(Slot::kExternal);
+// Attributes that are decoded to references and to texts; all others are numbers.
+constexpr SlotSet kReferenceSlots = SlotBit(Slot::kType) | SlotBit(Slot::kAbstractOrigin) |
+                                    SlotBit(Slot::kSpecification) | SlotBit(Slot::kSignature) |
+                                    SlotBit(Slot::kSibling);
+constexpr SlotSet kTextSlots = SlotBit(Slot::kName) | SlotBit(Slot::kCompilationDirectory) |
+                               SlotBit(Slot::kDwoName) | SlotBit(Slot::kLinkageName);
 
 struct Abbreviation {
   std::uint16_t tag = 0;
@@ -90,7 +105,11 @@ struct Abbreviation {
   std::int32_t fixed_bytes = -1;  // size of all attributes when no form varies
   StepRange skip;                 // steps over all attributes, where fixed_bytes does not
   StepRange read;                 // decodes the wanted ones
-  StepRange read_type;            // decodes the wanted ones but kDeclarationSlots
+  bool is_fixed = false;          // all wanted ones are at fixed places, or are so
+  bool name_first = false;        // behind the name, which stands in the DIE as a string
+  std::uint8_t places_bytes = 0;  // of the attributes at fixed places
+  std::uint32_t first_constant = 0;
+  std::array<FixedPlace, kSlotCount> places;
 
   bool Has(Slot slot) const { return (slots & SlotBit(slot)) != 0; }
 };
@@ -113,16 +132,20 @@ class AbbreviationTable {
   const Abbreviation* Find(std::uint64_t code) const {
     if (code - 1 < dense_.size()) [[likely]]
       return &dense_[code - 1];
-    const auto found = sparse_.find(code);
-    return found != sparse_.end() ? &found->second : nullptr;
+    return FindSparse(code);
   }
   const FormStep* steps() const { return steps_.data(); }
   std::size_t step_count() const { return steps_.size(); }
+  const std::uint64_t* constants() const { return constants_.data(); }
+  // By the first byte of a DIE: its size where it has no children and a scan would only step over it, else 0.
+  const std::array<std::uint8_t, 256>& plain_sizes() const { return plain_sizes_; }
   // Size of the table in its section.
   std::uint64_t bytes() const { return bytes_; }
 
  private:
+  const Abbreviation* FindSparse(std::uint64_t code) const;
   void Add(std::uint64_t code, Abbreviation abbreviation);
+  bool FindPlaces(Abbreviation& abbreviation, const std::vector<FormStep>& attributes);
   StepRange Assemble(const std::vector<FormStep>& attributes, SlotSet slots);
   void Compile(Abbreviation& abbreviation, const std::vector<FormStep>& attributes);
 
@@ -131,6 +154,8 @@ class AbbreviationTable {
   std::vector<Abbreviation> dense_;  // codes 1, 2, 3 ... as producers number them
   std::unordered_map<std::uint64_t, Abbreviation> sparse_;
   std::vector<FormStep> steps_;
+  std::vector<std::uint64_t> constants_;
+  std::array<std::uint8_t, 256> plain_sizes_{};
 };
 
 }  // namespace linesmith

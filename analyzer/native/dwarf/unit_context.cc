@@ -31,7 +31,14 @@ bool QualifiesNames(std::uint64_t language) {
 }  // namespace
 
 UnitContext::UnitContext(const Unit& unit, std::shared_ptr<const AbbreviationTable> abbreviations)
-    : identities(unit.end - unit.offset), unit_(&unit), abbreviations_(std::move(abbreviations)) {
+    : identities{OffsetMap((unit.end - unit.offset) / 16), {}},
+      keys{OffsetMap(unit.end - unit.offset), {}},
+      unit_(&unit),
+      end_(unit.section.data() + unit.end),
+      little_endian_(unit.file->little_endian()),
+      native_order_(little_endian_ == (std::endian::native == std::endian::little)),
+      facts_{unit.offset, &unit.file->sections().strings, abbreviations->constants()},
+      abbreviations_(std::move(abbreviations)) {
   ReadRoot();
 }
 
@@ -61,15 +68,14 @@ DieHead UnitContext::HeadAt(std::uint64_t offset) const {
 }
 
 void UnitContext::Run(StepRange program, ByteCursor& cursor, Attributes& attributes) const {
-  attributes.present = 0;
-  attributes.complex_location = false;
+  attributes.Clear();
   const StringSection& strings = unit_->file->sections().strings;
   const unsigned offset_bytes = unit_->widths.offset_bytes;
   const FormStep* steps = abbreviations_->steps();
   for (std::uint32_t i = program.first; i < program.last; ++i) {
     const FormStep& step = steps[i];
     std::uint64_t value = 0;
-    switch (step.form) {  // what most attributes of records and members are; ReadForm() knows all forms
+    switch (step.form) {  // what most attributes are; ReadForm() knows all forms
       case 0:
         cursor.Skip(step.bytes);
         continue;
@@ -97,6 +103,10 @@ void UnitContext::Run(StepRange program, ByteCursor& cursor, Attributes& attribu
 }
 
 void UnitContext::StepVariable(const Abbreviation& abbreviation, ByteCursor& cursor) const {
+  if (abbreviation.is_fixed) {
+    cursor.String();
+    return cursor.Skip(abbreviation.places_bytes);
+  }
   const FormStep* steps = abbreviations_->steps();
   Attributes ignored;
   for (std::uint32_t i = abbreviation.skip.first; i < abbreviation.skip.last; ++i) {
@@ -117,9 +127,7 @@ void UnitContext::StepVariable(const Abbreviation& abbreviation, ByteCursor& cur
   }
 }
 
-void UnitContext::StepOverChildren(const Abbreviation& abbreviation, const Attributes& attributes,
-                                   ByteCursor& cursor) const {
-  if (!abbreviation.has_children) return;
+void UnitContext::StepToSibling(const Attributes& attributes, ByteCursor& cursor) const {
   if (attributes.Has(Slot::kSibling)) {
     const std::uint64_t sibling = attributes.Get(Slot::kSibling);
     if (sibling >> kReferenceShift == 0 && Contains(sibling)) {

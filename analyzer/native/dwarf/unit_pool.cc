@@ -76,13 +76,13 @@ std::shared_ptr<const AbbreviationTable> UnitPool::Abbreviations(const Unit& uni
   return last_table_;
 }
 
-DieRef UnitPool::Follow(UnitContext& from, std::uint64_t reference) {
+DieRef UnitPool::FollowElsewhere(UnitContext& from, std::uint64_t reference) {
   const std::uint64_t value = reference & ((std::uint64_t{1} << kReferenceShift) - 1);
   const Unit* target = nullptr;
   std::uint64_t offset = value;
   switch (static_cast<ReferenceKind>(reference >> kReferenceShift)) {
     case ReferenceKind::kUnit:
-      return from.Contains(value) ? DieRef{&from, value} : DieRef{};
+      break;
     case ReferenceKind::kSection:
       target = from.unit().file->UnitAt(from.unit().section_index, value);
       break;

@@ -46,12 +46,18 @@ class UnitPool {
   // Forgets all units; those opened from now on know `names`.
   void Restart(const ForeignNames& names);
   // The DIE that a decoded reference attribute of `from` means.
-  DieRef Follow(UnitContext& from, std::uint64_t reference);
+  DieRef Follow(UnitContext& from, std::uint64_t reference) {
+    if (reference >> kReferenceShift != static_cast<std::uint64_t>(ReferenceKind::kUnit)) {
+      return FollowElsewhere(from, reference);
+    }
+    return from.Contains(reference) ? DieRef{&from, reference} : DieRef{};
+  }
   // Counts bytes and entries read from sections that units may share (lists, line programs). Throws Truncated
   // when they are far more than the files have: a made-up file can let every unit read the same ones.
   void Spend(std::uint64_t steps);
 
  private:
+  DieRef FollowElsewhere(UnitContext& from, std::uint64_t reference);
   std::shared_ptr<const AbbreviationTable> Abbreviations(const Unit& unit);
 
   const DebugInfo& info_;

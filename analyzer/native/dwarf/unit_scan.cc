@@ -22,6 +22,8 @@ void UnitContext::Scan() {
   Attributes attributes;
   std::uint32_t scope = 0;
   while (!cursor.done()) {
+    StepOverPlain(cursor);
+    if (cursor.done()) break;
     const std::uint8_t* start = cursor.position();
     const DieHead head = Head(cursor);
     if (head.abbreviation == nullptr) {
@@ -54,6 +56,17 @@ void UnitContext::Scan() {
       scope = inner;
     }
   }
+}
+
+// Moves over DIEs of which nothing is noted, as long as all of them is surely in the unit.
+void UnitContext::StepOverPlain(ByteCursor& cursor) const {
+  constexpr std::size_t kLongest = 0xff;
+  if (cursor.left() < kLongest) return;
+  const std::array<std::uint8_t, 256>& sizes = abbreviations_->plain_sizes();
+  const std::uint8_t* place = cursor.position();
+  const std::uint8_t* const last = cursor.end() - kLongest;
+  while (place <= last && sizes[*place] != 0) place += sizes[*place];
+  cursor.ForwardTo(place);
 }
 
 // Notes a record definition; returns the scope of what is declared inside.

@@ -13,6 +13,9 @@ namespace linesmith {
 // Thrown when a read would leave its bytes; caught where the unit or table can be named, never by users.
 struct Truncated {};
 
+// Kept out of the readers, which are inlined for their usual way.
+[[noreturn, gnu::cold, gnu::noinline]] inline void ThrowTruncated() { throw Truncated(); }
+
 class ByteCursor {
  public:
   ByteCursor(const std::uint8_t* start, const std::uint8_t* end, bool little_endian)
@@ -27,19 +30,19 @@ class ByteCursor {
 
   void Skip(std::uint64_t count) {
     if (count > left()) [[unlikely]]
-      throw Truncated();
+      ThrowTruncated();
     position_ += count;
   }
 
   // Goes to a place between here and the end; going backwards is refused so that no reader can loop.
   void ForwardTo(const std::uint8_t* place) {
-    if (place < position_ || place > end_) throw Truncated();
+    if (place < position_ || place > end_) ThrowTruncated();
     position_ = place;
   }
 
   std::uint8_t U8() {
     if (position_ == end_) [[unlikely]]
-      throw Truncated();
+      ThrowTruncated();
     return *position_++;
   }
   std::uint16_t U16() {
@@ -73,7 +76,7 @@ class ByteCursor {
       case 8:
         return U64();
       default:
-        throw Truncated();
+        ThrowTruncated();
     }
   }
   // Bits beyond 64 are dropped, the bytes are consumed.
@@ -81,12 +84,7 @@ class ByteCursor {
     const std::uint8_t first = U8();
     if (first < 0x80) [[likely]]
       return first;
-    std::uint64_t value = first & 0x7f;
-    for (unsigned shift = 7;; shift += 7) {
-      const std::uint8_t byte = U8();
-      if (shift < 64) value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
-      if (byte < 0x80) return value;
-    }
+    return LongUleb(first & 0x7f);
   }
   std::int64_t Sleb() {
     std::uint64_t value = 0;
@@ -101,17 +99,25 @@ class ByteCursor {
   // The string here; the cursor moves behind its NUL.
   const char* String() {
     const void* nul = std::memchr(position_, 0, left());
-    if (nul == nullptr) throw Truncated();
+    if (nul == nullptr) ThrowTruncated();
     const char* text = reinterpret_cast<const char*>(position_);
     position_ = static_cast<const std::uint8_t*>(nul) + 1;
     return text;
   }
 
  private:
+  // The rest of a number whose first byte has been read.
+  [[gnu::noinline]] std::uint64_t LongUleb(std::uint64_t value) {
+    for (unsigned shift = 7;; shift += 7) {
+      const std::uint8_t byte = U8();
+      if (shift < 64) value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+      if (byte < 0x80) return value;
+    }
+  }
   template <typename T>
   T Load() {
     if (left() < sizeof(T)) [[unlikely]]
-      throw Truncated();
+      ThrowTruncated();
     T value;
     std::memcpy(&value, position_, sizeof(T));
     position_ += sizeof(T);

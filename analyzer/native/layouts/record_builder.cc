@@ -61,10 +61,10 @@ void TextBudget::Spend(std::size_t bytes) {
                   "damaged or made to exhaust memory: rebuild it");
 }
 
-Record RecordBuilder::Build(UnitContext& unit, std::uint32_t id) {
-  const Variant& variant = records_.variants()[id];
-  Record record;
-  const TypeDie die = chain_.Load(unit, variant.offset);
+BuiltRecord RecordBuilder::Build(UnitContext& unit, std::uint64_t offset) {
+  BuiltRecord built;
+  Record& record = built.record;
+  const TypeDie die = chain_.Load(unit, offset);
   record.name = chain_.RecordName(die);
   record.kind = KindOf(die.tag());
   record.size = die.attributes.Get(Slot::kByteSize);
@@ -78,13 +78,12 @@ Record RecordBuilder::Build(UnitContext& unit, std::uint32_t id) {
     record.line = static_cast<std::uint32_t>(die.attributes.Get(Slot::kDeclLine));
   }
   record.unit = unit.name();
-  record.units = variant.units;
   budget_.Spend(record.name.size() + record.file.size() + record.unit.size());
-  AddMembers(die, id, record);
-  return record;
+  AddMembers(die, built);
+  return built;
 }
 
-void RecordBuilder::AddMembers(const TypeDie& record, std::uint32_t id, Record& result) {
+void RecordBuilder::AddMembers(const TypeDie& record, BuiltRecord& result) {
   UnitContext& unit = *record.place.unit;
   ByteCursor cursor = unit.CursorAt(record.behind);
   Attributes attributes;
@@ -95,14 +94,19 @@ void RecordBuilder::AddMembers(const TypeDie& record, std::uint32_t id, Record& 
     const std::uint16_t tag = head.abbreviation->tag;
     const bool placed = !attributes.complex_location && !IsStaticMember(attributes);
     if ((tag == DW_TAG_member || tag == DW_TAG_inheritance) && placed) {
-      const auto index = static_cast<std::uint32_t>(result.members.size());
+      std::vector<Member>& members = result.record.members;
       TypeShape shape;
       if (attributes.Has(Slot::kType)) shape = chain_.ShapeOf(unit, attributes.Get(Slot::kType));
-      result.members.push_back(BuildMember(unit, head, attributes, shape));
-      const Member& member = result.members.back();
+      members.push_back(BuildMember(unit, head, attributes, shape));
+      const Member& member = members.back();
       budget_.Spend(member.name.size() + member.type.size() + member.declarator.size() +
                     member.target.size());
-      if (shape.record) LinkRecord(shape.record, {id, index, ""}, result.members.back());
+      if (const DieRef& held = shape.record) {
+        result.held.push_back({.member = static_cast<std::uint32_t>(members.size() - 1),
+                               .identity = identity_.OfRecord(*held.unit, held.offset),
+                               .name = chain_.RecordName(chain_.Load(*held.unit, held.offset))});
+        budget_.Spend(result.held.back().name.size());
+      }
     }
     unit.StepOverChildren(*head.abbreviation, attributes, cursor);
   }
@@ -133,52 +137,6 @@ Member RecordBuilder::BuildMember(UnitContext& unit, const DieHead& head, const 
     member.bit_size = attributes.Get(Slot::kBitSize);
   }
   return member;
-}
-
-// Ids come from the scan; a record that is only declared here waits for LinkDeclarations().
-void RecordBuilder::LinkRecord(const DieRef& held, OpenMember place, Member& member) {
-  const std::int64_t id = records_.IdOf(identity_.OfRecord(*held.unit, held.offset));
-  if (id >= 0) {
-    member.record = static_cast<std::uint32_t>(id);
-    return;
-  }
-  place.name = chain_.RecordName(chain_.Load(*held.unit, held.offset));
-  open_members_.push_back(std::move(place));
-}
-
-namespace {
-
-std::unordered_map<std::string_view, std::uint32_t> MostUsedByName(const std::vector<Record>& records) {
-  std::unordered_map<std::string_view, std::uint32_t> by_name;
-  for (std::uint32_t id = 0; id < records.size(); ++id) {
-    const auto [found, fresh] = by_name.try_emplace(records[id].name, id);
-    if (!fresh && records[id].units > records[found->second].units) found->second = id;
-  }
-  return by_name;
-}
-
-}  // namespace
-
-void LinkDeclarations(const std::vector<OpenMember>& open, std::vector<Record>& records) {
-  if (open.empty()) return;
-  const auto by_name = MostUsedByName(records);
-  for (const OpenMember& place : open) {
-    const auto found = by_name.find(place.name);
-    if (place.name.empty() || found == by_name.end()) continue;
-    const Record& definition = records[found->second];
-    Member& member = records[place.owner].members[place.member];
-    std::uint64_t size = definition.size;
-    for (const std::uint64_t count : member.dimensions) {
-      if (__builtin_mul_overflow(size, count, &size)) size = 0;
-    }
-    // Another record of that name is meant when this one does not fit.
-    const Record& owner = records[place.owner];
-    if (member.offset > owner.size || size > owner.size - member.offset) continue;
-    member.record = found->second;
-    member.size = size;
-    member.natural_alignment =
-        std::max({member.natural_alignment, definition.natural_alignment, definition.alignment.value_or(1)});
-  }
 }
 
 }  // namespace linesmith

@@ -12,7 +12,6 @@
 #include "layouts/type_identity.h"
 #include "layouts/type_text.h"
 #include "records/record.h"
-#include "records/record_set.h"
 
 namespace linesmith {
 
@@ -42,40 +41,36 @@ class TextBudget {
   std::atomic<std::int64_t> left_;
 };
 
-// Member `member` of record `owner` holds a record `name` (qualified) by value that its unit does not define.
-struct OpenMember {
-  std::uint32_t owner = 0;
+// A member that holds a record by value: whose id is known when all units have been read.
+struct HeldRecord {
   std::uint32_t member = 0;
-  std::string name;
+  std::uint64_t identity = 0;  // TypeIdentity::OfRecord
+  std::string name;            // qualified
 };
 
-// Sets the record, size and natural alignment of each open member from the definition that most units use;
-// what no unit defines stays as it is.
-void LinkDeclarations(const std::vector<OpenMember>& open, std::vector<Record>& records);
+struct BuiltRecord {
+  Record record;
+  std::vector<HeldRecord> held;
+};
 
 // One worker's builder.
 class RecordBuilder {
  public:
-  RecordBuilder(UnitPool& pool, TypeIdentity& identity, const RecordSet& records, TextBudget& budget)
-      : chain_(pool), text_(chain_), identity_(identity), records_(records), budget_(budget) {}
+  RecordBuilder(UnitPool& pool, TypeIdentity& identity, TextBudget& budget)
+      : chain_(pool), text_(chain_), identity_(identity), budget_(budget) {}
 
-  // Throws Truncated when the DIEs are damaged.
-  Record Build(UnitContext& unit, std::uint32_t id);
-  // Members of the records built so far that wait for a definition from another unit.
-  const std::vector<OpenMember>& open_members() const { return open_members_; }
+  // The record at `offset`, used by one unit. Throws Truncated when the DIEs are damaged.
+  BuiltRecord Build(UnitContext& unit, std::uint64_t offset);
 
  private:
-  void AddMembers(const TypeDie& record, std::uint32_t id, Record& result);
-  void LinkRecord(const DieRef& held, OpenMember place, Member& member);
+  void AddMembers(const TypeDie& record, BuiltRecord& result);
   Member BuildMember(UnitContext& unit, const DieHead& head, const Attributes& attributes,
                      const TypeShape& shape);
 
   TypeChain chain_;
   TypeText text_;
   TypeIdentity& identity_;
-  const RecordSet& records_;
   TextBudget& budget_;
-  std::vector<OpenMember> open_members_;
 };
 
 }  // namespace linesmith

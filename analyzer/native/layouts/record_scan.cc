@@ -27,13 +27,22 @@ void NoteForeignTypedefs(RecordWorker& worker, UnitContext& context) {
   }
 }
 
-void ScanUnit(RecordWorker& worker, const Unit& unit) {
+void ScanUnit(RecordWorker& worker, const Unit& unit, LayoutVisitor* visitor) {
   try {
     UnitContext& context = worker.pool.Open(unit);
     NoteForeignTypedefs(worker, context);
+    std::vector<NewLayout> fresh;
     for (const RecordDie& record : context.records()) {
-      worker.table.Add(worker.identity.OfRecord(context, record.offset), unit.index, record.offset);
+      const std::uint64_t key = worker.keys.OfRecord(context, record.offset);
+      if (Variant* known = worker.table.Find(key)) {
+        known->Count(unit.index);
+        continue;
+      }
+      const std::uint64_t identity = worker.identity.OfRecord(context, record.offset);
+      if (worker.table.Add(key, identity, unit.index, record.offset))
+        fresh.push_back({identity, record.offset});
     }
+    if (visitor != nullptr) visitor->Meet(worker, context, std::move(fresh));
   } catch (const Truncated&) {
     ThrowDamagedUnit(unit);
   }
@@ -55,12 +64,14 @@ ForeignNames NamesGiven(const RecordCrew& crew) {
 }
 
 // Every record of every unit, each layout once.
-RecordSet ScanUnits(const DebugInfo& info, const RecordCrew& crew, const Progress& progress) {
+RecordSet ScanUnits(const DebugInfo& info, const RecordCrew& crew, const Progress& progress,
+                    LayoutVisitor* visitor) {
+  if (visitor != nullptr) visitor->Begin();
   const auto count = static_cast<unsigned>(crew.size());
   std::atomic<std::uint64_t> done{0};
   RunJobs(count, info.units.size(), [&](unsigned worker, std::size_t index) {
     const Unit& unit = *info.units[index];
-    ScanUnit(*crew[worker], unit);
+    ScanUnit(*crew[worker], unit, visitor);
     done += unit.end - unit.offset;
     if (worker == 0 && progress) progress(done, info.bytes);
   });
@@ -72,15 +83,16 @@ RecordSet ScanUnits(const DebugInfo& info, const RecordCrew& crew, const Progres
 
 }  // namespace
 
-std::unique_ptr<RecordScan> ScanRecords(const DebugInfo& info, unsigned workers, const Progress& progress) {
+std::unique_ptr<RecordScan> ScanRecords(const DebugInfo& info, unsigned workers, const Progress& progress,
+                                        LayoutVisitor* visitor) {
   auto scan = std::make_unique<RecordScan>();
   scan->crew = HireCrew(info, workers);
-  scan->set = ScanUnits(info, scan->crew, progress);
+  scan->set = ScanUnits(info, scan->crew, progress, visitor);
   // A name given from another unit is part of the record's identity: scan again now that the names are known.
   scan->names = NamesGiven(scan->crew);
   if (scan->names.empty()) return scan;
   for (const std::unique_ptr<RecordWorker>& worker : scan->crew) worker->pool.Restart(scan->names);
-  scan->set = ScanUnits(info, scan->crew, {});
+  scan->set = ScanUnits(info, scan->crew, {}, visitor);
   return scan;
 }
 

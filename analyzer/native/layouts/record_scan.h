@@ -23,15 +23,33 @@ struct NameGiven {
 
 // What one worker keeps between units.
 struct RecordWorker {
-  explicit RecordWorker(const DebugInfo& info) : pool(info), identity(pool) {}
+  explicit RecordWorker(const DebugInfo& info)
+      : pool(info), keys(pool, NamesBy::kAddress), identity(pool, keys, table) {}
 
   UnitPool pool;
-  TypeIdentity identity;
   VariantTable table;
+  TypeIdentity keys;
+  TypeIdentity identity;
   std::vector<NameGiven> names_given;
 };
 
 using RecordCrew = std::vector<std::unique_ptr<RecordWorker>>;
+
+// A record of an open unit whose layout its worker has not met before.
+struct NewLayout {
+  std::uint64_t identity = 0;
+  std::uint64_t offset = 0;
+};
+
+// Told of new layouts while their units are open, by several workers at once.
+class LayoutVisitor {
+ public:
+  virtual ~LayoutVisitor() = default;
+  // A scan begins; what was told before does not count.
+  virtual void Begin() = 0;
+  // May throw Truncated. Units come in ascending order from each worker.
+  virtual void Meet(RecordWorker& worker, UnitContext& unit, std::vector<NewLayout> layouts) = 0;
+};
 
 struct RecordScan {
   RecordCrew crew;
@@ -41,6 +59,7 @@ struct RecordScan {
 
 // Scans with `workers` threads. The result stays where it is: pools point into it. Throws
 // Error("DebugInfoDamaged").
-std::unique_ptr<RecordScan> ScanRecords(const DebugInfo& info, unsigned workers, const Progress& progress);
+std::unique_ptr<RecordScan> ScanRecords(const DebugInfo& info, unsigned workers, const Progress& progress,
+                                        LayoutVisitor* visitor = nullptr);
 
 }  // namespace linesmith

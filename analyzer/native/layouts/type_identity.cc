@@ -16,6 +16,8 @@ constexpr std::uint64_t kTooDeep = 0x64656570;
 
 constexpr SlotSet kPlaceSlots =
     SlotBit(Slot::kBitSize) | SlotBit(Slot::kBitOffset) | SlotBit(Slot::kDataBitOffset);
+// What few members have.
+constexpr SlotSet kRareSlots = kPlaceSlots | SlotBit(Slot::kAlignment) | SlotBit(Slot::kByteSize);
 
 bool IsRecord(std::uint16_t tag) {
   return tag == DW_TAG_structure_type || tag == DW_TAG_union_type || tag == DW_TAG_class_type;
@@ -46,67 +48,60 @@ std::uint64_t TypeIdentity::OfRecord(UnitContext& unit, std::uint64_t offset) {
   return Deep(unit, offset, 0);
 }
 
-std::uint64_t TypeIdentity::Name(const char* text) {
-  KnownName& known = Known(text);
-  if (known.text != text) known = {text, HashText(text)};
-  return known.hash;
+std::uint64_t TypeIdentity::Name(const UnitContext& unit, const char* text) const {
+  if (names_ == NamesBy::kText || unit.IsInline(text)) return HashText(text);
+  return MixHash(reinterpret_cast<std::uint64_t>(text), 0);
 }
 
-std::uint64_t TypeIdentity::Shallow(UnitContext& unit, std::uint64_t reference, unsigned depth) {
+std::uint64_t TypeIdentity::Of(UnitContext& unit, std::uint64_t reference, bool deep, unsigned depth) {
   const DieRef die = pool_.Follow(unit, reference);
   if (!die) return kVoid;
-  IdentityEntry& entry = die.unit->identities.At(die.offset);
-  if (entry.shallow != 0) return entry.shallow;
+  OffsetMap& identities = MemoOf(*die.unit).types;
+  const std::size_t place = identities.PlaceOf(die.offset);
+  std::uint64_t& known = identities.At(die.offset, place).hashes[deep];
+  if (known != 0) return known;
   if (depth > kDeepestChain) return kTooDeep;
-  entry.shallow = kOpen;
-  const std::uint64_t hash = Describe(die, false, depth + 1) | 1;
-  die.unit->identities.At(die.offset).shallow = hash;
-  return hash;
+  known = kOpen;
+  const Description found = Describe(die, deep, depth + 1);
+  IdentityEntry& entry = identities.At(die.offset, place);
+  entry.hashes[deep] = found.hash | 1;
+  if (!found.holds_types && entry.hashes[!deep] == 0) entry.hashes[!deep] = found.hash | 1;
+  return found.hash | 1;
 }
 
-std::uint64_t TypeIdentity::Deep(UnitContext& unit, std::uint64_t reference, unsigned depth) {
-  const DieRef die = pool_.Follow(unit, reference);
-  if (!die) return kVoid;
-  IdentityEntry& entry = die.unit->identities.At(die.offset);
-  if (entry.deep != 0) return entry.deep;
-  if (depth > kDeepestChain) return kTooDeep;
-  entry.deep = kOpen;
-  const std::uint64_t hash = Describe(die, true, depth + 1) | 1;
-  die.unit->identities.At(die.offset).deep = hash;
-  return hash;
-}
-
-std::uint64_t TypeIdentity::Describe(DieRef die, bool deep, unsigned depth) {
+TypeIdentity::Description TypeIdentity::Describe(DieRef die, bool deep, unsigned depth) {
   UnitContext& unit = *die.unit;
   const DieHead head = unit.HeadAt(die.offset);
   const std::uint16_t tag = head.abbreviation->tag;
-  if (IsRecord(tag)) return DescribeRecord(die, deep, depth);
+  if (IsRecord(tag)) {
+    const bool may_be_known = deep && known_ != nullptr;
+    const Variant* known = may_be_known ? known_->Find(keys_->OfRecord(unit, die.offset)) : nullptr;
+    return {known != nullptr ? known->identity : DescribeRecord(die, head, deep, depth), true};
+  }
+  const bool holds = HoldsByValue(tag);
   ByteCursor cursor = unit.CursorAt(head.attributes);
   Attributes attributes;
-  unit.ReadType(*head.abbreviation, cursor, attributes);
+  unit.Read(*head.abbreviation, cursor, attributes);
   std::uint64_t hash = MixHash(tag, attributes.Get(Slot::kByteSize));
-  hash = MixHash(hash, Name(attributes.Text(Slot::kName)));
+  hash = MixHash(hash, Name(unit, attributes.Text(Slot::kName)));
   const std::uint64_t vector = attributes.Get(Slot::kVector) << 8;
   hash = MixHash(hash, attributes.Get(Slot::kAlignment) << 16 | vector | attributes.Get(Slot::kEncoding));
   if (attributes.Has(Slot::kType)) {
-    const std::uint64_t inner = attributes.Get(Slot::kType);
-    hash = MixHash(hash, deep && HoldsByValue(tag) ? Deep(unit, inner, depth) : Shallow(unit, inner, depth));
+    hash = MixHash(hash, Of(unit, attributes.Get(Slot::kType), deep && holds, depth));
   }
   if (head.abbreviation->has_children && HasDescribedChildren(tag)) {
     hash = MixHash(hash, DescribeChildren(unit, cursor, depth));
   }
-  return hash;
+  return {hash, holds};
 }
 
-std::uint64_t TypeIdentity::DescribeRecord(DieRef die, bool deep, unsigned depth) {
+std::uint64_t TypeIdentity::DescribeRecord(DieRef die, const DieHead& head, bool deep, unsigned depth) {
   UnitContext& unit = *die.unit;
-  const DieHead head = unit.HeadAt(die.offset);
   ByteCursor cursor = unit.CursorAt(head.attributes);
   Attributes attributes;
   unit.Read(*head.abbreviation, cursor, attributes);
   if (attributes.Has(Slot::kSignature)) {
-    return deep ? Deep(unit, attributes.Get(Slot::kSignature), depth)
-                : Shallow(unit, attributes.Get(Slot::kSignature), depth);
+    return Of(unit, attributes.Get(Slot::kSignature), deep, depth);
   }
   std::uint64_t hash = MixHash(head.abbreviation->tag, 0);
   const char* name = attributes.Text(Slot::kName);
@@ -132,20 +127,21 @@ std::uint64_t TypeIdentity::DescribeMembers(UnitContext& unit, ByteCursor cursor
   while (!cursor.done()) {
     const DieHead head = unit.Head(cursor);
     if (head.abbreviation == nullptr) break;
-    unit.ReadType(*head.abbreviation, cursor, attributes);
+    unit.Read(*head.abbreviation, cursor, attributes);
     const std::uint16_t tag = head.abbreviation->tag;
     if (tag == DW_TAG_member || tag == DW_TAG_inheritance) {
-      const std::uint64_t place =
-          MixHash(attributes.Get(Slot::kMemberLocation), attributes.Get(Slot::kDataBitOffset)) ^
-          (attributes.present & kPlaceSlots);
-      const std::uint64_t bits = attributes.Get(Slot::kBitOffset) << 32 ^
-                                 attributes.Get(Slot::kBitSize) << 16 ^
-                                 attributes.Get(Slot::kAlignment) << 8 ^ attributes.Get(Slot::kByteSize);
+      std::uint64_t place = attributes.Get(Slot::kMemberLocation);
+      if ((attributes.present & kRareSlots) != 0) {
+        const std::uint64_t bits = attributes.Get(Slot::kBitOffset) << 32 ^
+                                   attributes.Get(Slot::kBitSize) << 16 ^
+                                   attributes.Get(Slot::kAlignment) << 8 ^ attributes.Get(Slot::kByteSize);
+        place = MixHash(MixHash(place, attributes.Get(Slot::kDataBitOffset)), bits) ^
+                (attributes.present & kPlaceSlots);
+      }
       const char* name = attributes.Text(Slot::kName);
-      __builtin_prefetch(&Known(name));  // the type is looked up meanwhile
       const std::uint64_t type =
           attributes.Has(Slot::kType) ? Deep(unit, attributes.Get(Slot::kType), depth) : kVoid;
-      hash = MixHash(MixHash(hash, Name(name)), MixHash(MixHash(place, bits), type));
+      hash = MixHash(MixHash(hash, Name(unit, name)), MixHash(place, type));
     }
     unit.StepOverChildren(*head.abbreviation, attributes, cursor);
   }
@@ -159,7 +155,7 @@ std::uint64_t TypeIdentity::DescribeChildren(UnitContext& unit, ByteCursor curso
   while (!cursor.done()) {
     const DieHead head = unit.Head(cursor);
     if (head.abbreviation == nullptr) break;
-    unit.ReadType(*head.abbreviation, cursor, attributes);
+    unit.Read(*head.abbreviation, cursor, attributes);
     const std::uint16_t tag = head.abbreviation->tag;
     hash = MixHash(hash, tag);
     if (tag == DW_TAG_subrange_type) {
@@ -169,7 +165,7 @@ std::uint64_t TypeIdentity::DescribeChildren(UnitContext& unit, ByteCursor curso
       hash = MixHash(hash,
                      attributes.Has(Slot::kType) ? Shallow(unit, attributes.Get(Slot::kType), depth) : kVoid);
     } else if (tag == DW_TAG_enumerator) {
-      hash = MixHash(hash, Name(attributes.Text(Slot::kName)) + attributes.Get(Slot::kConstValue));
+      hash = MixHash(hash, Name(unit, attributes.Text(Slot::kName)) + attributes.Get(Slot::kConstValue));
     }
     unit.StepOverChildren(*head.abbreviation, attributes, cursor);
   }
@@ -177,12 +173,12 @@ std::uint64_t TypeIdentity::DescribeChildren(UnitContext& unit, ByteCursor curso
 }
 
 std::uint64_t TypeIdentity::QualifiedName(UnitContext& unit, std::uint64_t offset, const char* name) {
-  std::uint64_t hash = Name(name);
+  std::uint64_t hash = Name(unit, name);
   if (unit.scopes().size() <= 1) return hash;
   unsigned levels = 0;
   for (std::uint32_t scope = unit.ScopeOf(offset); scope != 0; scope = unit.scopes()[scope].parent) {
     if (++levels > kDeepestChain) break;
-    hash = MixHash(hash, HashText(unit.scopes()[scope].name));
+    hash = MixHash(hash, Name(unit, unit.scopes()[scope].name));
   }
   return hash;
 }
@@ -191,11 +187,14 @@ std::uint64_t TypeIdentity::QualifiedName(UnitContext& unit, std::uint64_t offse
 std::uint64_t TypeIdentity::File(UnitContext& unit, std::uint64_t index) {
   const LineFiles& files = unit.files();
   if (index >= files.size()) return 0;
-  unit.file_identities.resize(files.size());
-  std::uint64_t& known = unit.file_identities[index];
+  std::vector<std::uint64_t>& hashes = MemoOf(unit).files;
+  hashes.resize(files.size());
+  std::uint64_t& known = hashes[index];
   if (known != 0) return known;
-  const std::uint64_t names = MixHash(HashText(files.Name(index)), HashText(files.Directory(index)));
-  const auto [found, fresh] = files_.try_emplace(MixHash(names, HashText(files.Root(unit.directory()))), 0);
+  const std::uint64_t names = MixHash(Name(unit, files.Name(index)), Name(unit, files.Directory(index)));
+  const std::uint64_t place = MixHash(names, Name(unit, files.Root(unit.directory()))) | 1;
+  if (names_ == NamesBy::kAddress) return known = place;
+  const auto [found, fresh] = files_.try_emplace(place, 0);
   if (fresh) found->second = HashText(files.Path(index, unit.directory()).c_str()) | 1;
   return known = found->second;
 }

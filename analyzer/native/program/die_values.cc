@@ -39,7 +39,7 @@ void KeepBlock(Slot slot, Bytes block, DieValues& values) {
 
 void ReadValues(const UnitContext& unit, const Abbreviation& abbreviation, ByteCursor& cursor,
                 DieValues& values) {
-  values.attributes.present = 0;
+  values.attributes.Clear();
   values.location = values.frame_base = {};
   const FormStep* steps = unit.abbreviations().steps();
   for (std::uint32_t i = abbreviation.read.first; i < abbreviation.read.last; ++i) {

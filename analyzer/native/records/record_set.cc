@@ -11,26 +11,27 @@ auto FirstPlace(const Variant& variant) { return std::tuple(variant.unit, varian
 
 }  // namespace
 
-std::vector<Variant> VariantTable::Take() const {
-  std::vector<Variant> variants;
-  variants.reserve(used_);
-  for (const Variant& variant : places_) {
-    if (variant.identity != 0) variants.push_back(variant);
-  }
-  return variants;
+bool VariantTable::Add(std::uint64_t key, std::uint64_t identity, std::uint32_t unit, std::uint64_t offset) {
+  if (++used_ * 2 > places_.size()) Grow();
+  const auto [known, fresh] =
+      by_identity_.try_emplace(identity, static_cast<std::uint32_t>(variants_.size()));
+  if (fresh) variants_.push_back({.identity = identity, .unit = unit, .last_unit = unit, .offset = offset});
+  Probe(key) = {key, known->second};
+  variants_[known->second].Count(unit);
+  return fresh;
 }
 
 void VariantTable::Grow() {
-  std::vector<Variant> old(places_.size() * 2);
+  std::vector<Place> old(places_.size() * 2);
   old.swap(places_);
-  for (const Variant& variant : old) {
-    if (variant.identity != 0) Probe(variant.identity) = variant;
+  for (const Place& place : old) {
+    if (place.key != 0) Probe(place.key) = place;
   }
 }
 
 RecordSet::RecordSet(const std::vector<VariantTable>& tables) {
   for (const VariantTable& table : tables) {
-    for (const Variant& variant : table.Take()) {
+    for (const Variant& variant : table.variants()) {
       const auto [found, fresh] =
           ids_.try_emplace(variant.identity, static_cast<std::uint32_t>(variants_.size()));
       if (fresh) {
