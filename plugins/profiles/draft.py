@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import chain
 
-from linesmith.plugins.profiles.columns import STORES
 from linesmith.plugins.profiles.rows import ReportRow
 
 
@@ -121,11 +120,6 @@ class LineBlock:
             return ()
         counts = self.head.counts[1:] if self.rank is not None else self.head.counts
         return counts if not self.rows or len(counts) == len(self.rows[0].shares) else ()
-
-    def uncounted_stores(self, counted: Collection[str]) -> list[str]:
-        """Columns of stores that have shares, but no count among the ``counted`` columns of the line."""
-        shares = self.shares_by_value
-        return [value for value in STORES if value not in counted and any(shares.get(value, ()))]
 
     @property
     def shares_by_value(self) -> dict[str, Sequence[float]]:

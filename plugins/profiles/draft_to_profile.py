@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ from linesmith.plugins.api import read_text
 from linesmith.plugins.profiles.columns import SHARES, STORES, TextCursor
 from linesmith.plugins.profiles.draft import LineBlock, ReportDraft, TableRow, drafts
 from linesmith.plugins.profiles.formats import unmail
-from linesmith.plugins.profiles.rows import ReportRow
 from linesmith.plugins.profiles.scan import Scanner
 
 # Shares have two decimals of a percent: a column of 10,000 samples keeps them all.
@@ -171,23 +171,28 @@ def _line(
     values = values or [column.value for column in SHARES.get(len(block.totals), ())]
     totals = dict(zip(values, block.totals, strict=False)) if block.totals else dict(row.counts) if row else {}
     nominal = not totals and bool(block.rows)
+    shares = block.shares_by_value
     if nominal:
         # As many samples for every column that has any: shares become counts that compare within the line.
-        shares = block.shares_by_value
         totals = {value: NOMINAL if any(shares[value]) else 0 for value in shares if value not in ("", "?")}
-    totals |= dict.fromkeys(block.uncounted_stores(totals), NOMINAL)
+    totals |= dict.fromkeys(_uncounted_stores(shares, totals), NOMINAL)
     counts |= _named(totals.items(), display)
     contended = counts.get(f"{display}_remote", 0) + counts.get(f"{display}_local", 0)
     return CacheLine(
         rank,
         block.head.address if block.head else None,
-        tuple(_accesses(block, totals, display, longest)),
+        tuple(_accesses(block, shares, totals, display, longest)),
         bytes=size,
         share=row.share if row else contended / hitms if hitms else None,
         text_line=block.head.line if block.head else block.rows[0].line,
         nominal=nominal,
         **counts,
     )
+
+
+def _uncounted_stores(shares: Mapping[str, Sequence[float]], counted: Collection[str]) -> list[str]:
+    """Columns of stores that have shares, but no count among the ``counted`` columns of the line."""
+    return [value for value in STORES if value not in counted and any(shares.get(value, ()))]
 
 
 def _named(values: Iterable[tuple[str, Any]], display: str) -> dict[str, Any]:
@@ -201,15 +206,30 @@ def _named(values: Iterable[tuple[str, Any]], display: str) -> dict[str, Any]:
     return named
 
 
-def _accesses(block: LineBlock, totals: dict[str, int], display: str, longest: int) -> Iterator[Access]:
+def _accesses(
+    block: LineBlock, shares: Mapping[str, Sequence[float]], totals: dict[str, int], display: str, longest: int
+) -> Iterator[Access]:
     """The rows with shares turned into counts, column by column."""
-    columns: dict[str, Sequence[int]] = {}
-    for value, shares in block.shares_by_value.items():
-        if value in totals and value not in ("", "?") and not _exceeds_whole(shares):
-            columns[value] = _counts_of(totals[value], shares)
-    named = _named(columns.items(), display)
-    for at, row in enumerate(block.rows):
-        yield _access(row, {name: column[at] for name, column in named.items()}, longest)
+    sound = (value for value in shares if value in totals and value not in ("", "?"))
+    columns = (
+        (value, _counts_of(totals[value], shares[value])) for value in sound if not _exceeds_whole(shares[value])
+    )
+    named = _named(columns, display)
+    counts = zip(*named.values(), strict=True) if named else repeat(())
+    for row, each in zip(block.rows, counts, strict=False):
+        symbol, object_file, source, nodes, _ = row.tail
+        function, cut = _function_of(symbol, source, longest, row.origin)
+        yield Access(
+            **{"offset": None, **row.numbers, **dict(zip(named, each, strict=True))},
+            function=function,
+            object_file=object_file,
+            source=source,
+            nodes=nodes,
+            process=row.process,
+            kernel=row.kernel,
+            symbol_cut=cut,
+            text_line=row.line,
+        )
 
 
 def _exceeds_whole(shares: Sequence[float]) -> bool:
@@ -217,36 +237,24 @@ def _exceeds_whole(shares: Sequence[float]) -> bool:
     return sum(shares) > 100 + _ROUNDING * len(shares) + 0.001
 
 
-def _counts_of(total: int, shares: Sequence[float]) -> tuple[int, ...]:
+def _counts_of(total: int, shares: Sequence[float]) -> Sequence[int]:
     """Counts whose shares of ``total`` were printed as ``shares`` (percent), with two decimals.
 
     Complete columns add up to ``total`` exactly (largest remainder); others are rounded one by one.
     """
-    if not any(shares):
+    whole = sum(shares)
+    if not whole:
         return (0,) * len(shares)
-    if abs(sum(shares) - 100) > _ROUNDING * len(shares) + 0.001:
-        return tuple(round(share * total / 100) for share in shares)
-    exact = [share / sum(shares) * total for share in shares]
+    if abs(whole - 100) > _ROUNDING * len(shares) + 0.001:
+        return [round(share * total / 100) for share in shares]
+    exact = [share / whole * total for share in shares]
     counts = [int(value) for value in exact]
-    by_remainder = sorted(range(len(shares)), key=lambda at: counts[at] - exact[at])
-    for at in by_remainder[: total - sum(counts)]:
-        counts[at] += 1
-    return tuple(counts)
-
-
-def _access(row: ReportRow, counts: dict[str, Any], longest: int) -> Access:
-    function, cut = _function_of(row.tail.symbol, row.tail.source, longest, row.origin)
-    return Access(
-        **{"offset": None, **row.numbers, **counts},
-        function=function,
-        object_file=row.tail.object_file,
-        source=row.tail.source,
-        nodes=row.tail.nodes,
-        process=row.process,
-        kernel=row.kernel,
-        symbol_cut=cut,
-        text_line=row.line,
-    )
+    missing = total - sum(counts)
+    if missing > 0:
+        remainders = [count - value for count, value in zip(counts, exact, strict=True)]
+        for at in sorted(range(len(shares)), key=remainders.__getitem__)[:missing]:
+            counts[at] += 1
+    return counts
 
 
 @lru_cache(maxsize=1 << 14)
@@ -321,7 +329,7 @@ def _on_totals(draft: ReportDraft) -> Iterator[Remark]:
             yield Remark(
                 "rows without the raw counts of their line: their counts are as of 10,000 samples a column", line
             )
-        elif not block.totals and block.uncounted_stores(listed[address or 0]):
+        elif not block.totals and _uncounted_stores(block.shares_by_value, listed[address or 0]):
             yield Remark("the table has no stores: those of its rows are counted as of 10,000 samples a column", line)
         columns = zip(*(row.shares for row in block.rows), strict=False)
         if any(_exceeds_whole(column) for column in columns):

@@ -138,7 +138,7 @@ _PLAIN = bytes((0x0A, 0x0D, *range(0x20, 0x7F)))
 _QP_EVIDENCE = re.compile(r"=(?:3D|20|09|C2=A0|E2=80)")
 _QP_BYTES = re.compile(r"(?:=[0-9A-F]{2})+")
 _ENTITY = re.compile(r"&(?:gt|lt|nbsp|amp|quot|#\d{2,6}|#x[0-9a-fA-F]{2,6});")
-_NUMBERED = re.compile(r"\s{0,8}(\d{1,7})(?:\t|[:|] ?| {2})")
+_NUMBERED = re.compile(r"^\s{0,8}(\d{1,7})(?:\t|[:|] ?| {2})")
 
 
 class TextLine(NamedTuple):
@@ -194,10 +194,8 @@ def _unnumbered(lines: Iterator[TextLine]) -> Iterator[TextLine]:
     head = list(islice(lines, 400))
     every = chain(head, lines)
     if not _counts_up([line.text for line in head if line.text.strip()]):
-        yield from every
-    for line in every:
-        found = _NUMBERED.match(line.text)
-        yield TextLine(line.number, line.text[found.end() :]) if found else line
+        return every
+    return (TextLine(line.number, _NUMBERED.sub("", line.text, count=1)) for line in every)
 
 
 def _counts_up(texts: list[str]) -> bool:

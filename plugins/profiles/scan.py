@@ -77,10 +77,25 @@ _TAIL = rf" +\[([k.guH])\] +(\S+(?: +(?!{_NODES}(?: |$))\S+)*)(?: +({_NODES}(?: 
 _BEHIND_ROW = re.compile(r" *(?:\d{1,5}\.\d{1,2}%|-{20,})(?: |$)", re.ASCII)
 _RULE = re.compile(r" *-{20,} *$")
 _SHARES = re.compile(r" *((?:\d{1,5}\.\d{1,2}% +){1,6})0x", re.ASCII)
+_TABLE_ROW = re.compile(
+    rf" *\d{{1,18}} +0x[0-9a-fA-F]{{1,16}}(?: +(?:{_NODE})){{1,3}} +\d{{1,5}}\.\d{{1,2}}%(?: +\d{{1,18}}){{15,18}} *$",
+    re.ASCII,
+)
 _HEAD = re.compile(r" *(\d{1,18}(?: +\d{1,18}){3,6}) +(0x[0-9a-fA-F]{1,16}) *$", re.ASCII)
 _LONGEST = 4096
+# A word of each, of which no other column can be.
+_PLAIN_TAIL = re.compile(
+    r"([a-zA-Z_][\w.]{0,99}) {2,}([a-zA-Z_][\w.]{0,99}|\[[\w.]{2,99}\]) {2,}([a-zA-Z_][\w./-]{0,99}[:+]\d{1,9})",
+    re.ASCII,
+)
+_NAMED = frozenset((c.SYMBOL, c.OBJECT, c.SOURCE))
 # Shares have few values, and the same instruction accesses many lines.
 _percent = lru_cache(maxsize=1 << 14)(float)
+
+
+@lru_cache(maxsize=1 << 12)
+def _single_blanks(text: str) -> str:
+    return " ".join(text.split())
 
 
 class Scanner:
@@ -100,7 +115,8 @@ class Scanner:
         """The pieces of the text, in order."""
         while True:
             while (whole := self._printed()) is not None:
-                yield from self._finished_prose()
+                if self._words:
+                    yield from self._finished_prose()
                 yield whole
             token = self._cursor.peek()
             if token.kind is WordKind.END:
@@ -134,13 +150,13 @@ class Scanner:
         line = cursor.line()
         if line is None:
             return None
-        piece: Piece | None = self._rows.read(line) if self._rows is not None else None
-        if piece is not None and not ends_row(cursor):
+        row = self._rows.read(line) if self._rows is not None else None
+        if row is not None and not ends_row(cursor):
             return None
-        piece = piece or printed_line_head(cursor, line)
+        piece = row or printed_line_head(cursor, line) or printed_table_row(line)
         if piece is not None:
             cursor.skip_line()
-            self._below_row = isinstance(piece, ReportRow)
+            self._below_row = row is not None
             self._behind_rule = False
             self._recent.clear()
         return piece
@@ -238,14 +254,25 @@ def read_table_row(cursor: TextCursor) -> Found | None:
         number += 1
     if (before, number) not in c.TABLE_COUNTS and (before, every) in c.TABLE_COUNTS:
         number = every
-    cells = [int(cursor.peek(start + at).text) for at in range(number)]
+    words = [cursor.peek(at).text for at in range(start + number)]
+    return _table_row(cursor.peek().line, words, before), start + number
+
+
+def printed_table_row(line: TextLine) -> TableRow | None:
+    """The row of the shared-lines table that is all of the line, with all the columns of some release."""
+    words = line.text.split() if _TABLE_ROW.match(line.text) else []
+    before = next((at for at, word in enumerate(words) if word[-1] == "%"), 2) - 2
+    return _table_row(line.number, words, before) if (before, len(words) - before - 3) in c.TABLE_COUNTS else None
+
+
+def _table_row(line: int, words: list[str], before: int) -> TableRow:
+    """The row of these words, ``before`` of which are between address and share."""
+    cells = [int(word) for word in words[3 + before :]]
     values = c.table_values(before, cells)
     counts = [(value, cell) for value, cell in zip(values, cells, strict=False) if value]
-    records = cursor.peek(1 + before)
-    if values and before in c.RECORDS_FIRST and records.kind is WordKind.INTEGER:
-        counts.append(("records", int(records.text)))
-    address, fraction = int(cursor.peek(1).text, 16), float(share.text[:-1]) / 100
-    return TableRow(int(cursor.peek().text), address, fraction, tuple(counts), cursor.peek().line), start + number
+    if values and before in c.RECORDS_FIRST and words[1 + before].isdecimal():
+        counts.append(("records", int(words[1 + before])))
+    return TableRow(int(words[0]), int(words[1], 16), float(words[2 + before][:-1]) / 100, tuple(counts), line)
 
 
 def read_line_head(cursor: TextCursor, behind_rule: bool) -> Found | None:
@@ -306,19 +333,20 @@ class RowPattern:
         self._heading = heading
         front = [column for column in heading if column.cells]
         cells = (_OFFSET if column is c.OFFSET else _CELLS[column.cells] for column in front)
-        self._pattern = re.compile(" *" + " +".join(cells) + _TAIL, re.ASCII)
+        self._match = re.compile(" *" + " +".join(cells) + _TAIL, re.ASCII).match
         self._shares = tuple(column.value for column in front if column.cells is c.SHARE)
-        number = len(self._shares)
-        places = [(at, column) for at, column in enumerate(front) if column.value and at >= number]
+        places = [(at, column) for at, column in enumerate(front) if column.value and column.cells is not c.SHARE]
         self._process = max((at for at, column in places if column.cells is c.PROCESS), default=-1)
-        numbers = [(at, column) for at, column in places if column.cells is not c.PROCESS]
-        self._places = [at for at, _ in numbers]
-        self._values = [column.value for _, column in numbers]
-        self._bases = [16 if column.cells is c.ADDRESS else 10 for _, column in numbers]
+        # What each number fills, where it stands and its base.
+        self._numbers = [
+            (column.value, at, 16 if column.cells is c.ADDRESS else 10)
+            for at, column in places
+            if column.cells is not c.PROCESS
+        ]
 
     def read(self, line: TextLine) -> ReportRow | None:
         """The row that is all of the line; ``None`` where it has to be read word by word."""
-        found = self._pattern.match(line.text) if len(line.text) < _LONGEST else None
+        found = self._match(line.text) if len(line.text) < _LONGEST else None
         if found is None:
             return None
         cells = found.groups()
@@ -330,16 +358,19 @@ class RowPattern:
             line.number,
             self._shares,
             tuple(map(_percent, cells[: len(self._shares)])),
-            dict(zip(self._values, map(int, [cells[at] for at in self._places], self._bases), strict=True)),
+            {value: int(cells[at], base) for value, at, base in self._numbers},
             cells[self._process] if self._process >= 0 else None,
             KERNEL_MODES.get(mode),
-            tail if nodes is None else RowTail(tail[0], tail[1], tail[2], " ".join(nodes.split())),
+            tail if nodes is None else RowTail(tail[0], tail[1], tail[2], _single_blanks(nodes)),
         )
 
 
 @lru_cache(maxsize=1 << 15)
 def _tail(text: str, heading: Columns) -> RowTail | None:
     """Symbol, object and source, if they are all of the text."""
+    plain = _PLAIN_TAIL.fullmatch(text) if _NAMED.issubset(heading) else None
+    if plain is not None:
+        return RowTail(*plain.groups())
     cursor = TextCursor([TextLine(1, f"[k] {text}")])
     tail = read_tail(cursor, 1, heading, marked=True)
     return tail if tail.nodes is None and cursor.peek(1 + tail.words).kind is WordKind.END else None
