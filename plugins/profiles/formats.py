@@ -165,7 +165,7 @@ def bare(text: str) -> str:
     """One line without control characters, drawings and quoting."""
     if not (text.isascii() and text.isprintable()):
         text = _DRAWN.sub(" ", _INVISIBLE.sub("", _ESCAPE.sub("", text)))
-    quote = _QUOTE.match(text)
+    quote = _QUOTE.match(text) if ">" in text else None
     return text[quote.end() :] if quote else text
 
 

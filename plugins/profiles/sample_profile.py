@@ -53,14 +53,14 @@ def profile_of_samples(
     """
     machine = sampling.machine or ""
     line_bytes = 128 if machine.startswith("ppc") else 64
-    found = shared_lines(samples, line_bytes, machine in _ARM)
+    # Samples that tell of no mappings: every process has its own memory.
+    processes = processes or Processes()
+    found = shared_lines(samples, line_bytes, machine in _ARM, processes.locate)
     found.tally.update({SampleOutcome.NOT_READ: samples.unread, SampleOutcome.LOST: samples.lost})
     outcomes = tuple((one, found.tally[one]) for one in SampleOutcome if found.tally[one])
     if not found.places:
         raise ProfileError(_nothing_shared(source, outcomes))
     by_peer = machine in _ARM or not found.hitm
-    # Samples that tell of no mappings: every process has its own memory.
-    processes = processes or Processes()
     builder = _LineBuilder(found, samples, nodes or {}, by_peer, processes)
     lines = builder.lines(line_bytes, found.peer if by_peer else found.hitm)
     pids = {line.pid for line in lines if line.pid is not None}

@@ -4,13 +4,26 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linesmith.analyzer.model import SampleOutcome
-from linesmith.plugins.profiles.samples import DataSources, LineKeys, Mode, Numbering, Numbers, Rows, Samples, Words
+from linesmith.plugins.profiles.samples import (
+    SLOT_BITS,
+    DataSources,
+    LineKeys,
+    Mode,
+    Numbering,
+    Numbers,
+    Rows,
+    Samples,
+    Words,
+    ahead,
+    slots_of,
+)
 
 # The report of perf leaves lines out that have less than a thousandth of the cost.
 MOST_LINES = 1000
@@ -52,21 +65,23 @@ class SharedLines:
     count: int
 
 
-def shared_lines(samples: Samples, line_bytes: int, by_peer: bool) -> SharedLines:
+def shared_lines(samples: Samples, line_bytes: int, by_peer: bool, locate: Callable[[Rows], None]) -> SharedLines:
     """The lines that a CPU found modified in another's cache, or got from another core.
 
     The cost of a line are its HITM loads; where ``by_peer`` holds or there are none, its peer snoops.
     """
     keys, sources = LineKeys(line_bytes), DataSources()
-    lines, hitm, peer = _contended(samples, keys, sources)
+    lines, hitm, peer = _contended(ahead(_located(samples, locate)), keys, sources)
     cost = peer if by_peer or not hitm.any() else hitm
     order = np.lexsort((lines, -(hitm + peer), -cost))[:MOST_LINES]
     rank = np.full(len(lines), -1, np.int64)
     rank[order] = np.arange(len(order))
     tally: Counter[SampleOutcome] = Counter()
-    groups = _groups(samples, keys, sources, lines, rank, tally, line_bytes)
+    grouping = _Grouping(line_bytes)
+    for rows, kind, line in ahead(_on_lines(samples, keys, sources, lines, rank, tally)):
+        grouping.add(rows, kind, line)
     places = tuple(keys.place(int(lines[at])) for at in order)
-    return SharedLines(places, groups, sources, tally, int(hitm.sum()), int(peer.sum()), len(lines))
+    return SharedLines(places, grouping.groups(), sources, tally, int(hitm.sum()), int(peer.sum()), len(lines))
 
 
 def _memory(rows: Rows, kind: Numbers, sources: DataSources) -> NDArray[np.bool_]:
@@ -76,10 +91,16 @@ def _memory(rows: Rows, kind: Numbers, sources: DataSources) -> NDArray[np.bool_
     return found
 
 
-def _contended(samples: Samples, keys: LineKeys, sources: DataSources) -> tuple[Words, Numbers, Numbers]:
+def _located(samples: Samples, locate: Callable[[Rows], None]) -> Iterator[Rows]:
+    for rows in samples.batches():
+        locate(rows)
+        yield rows
+
+
+def _contended(batches: Iterator[Rows], keys: LineKeys, sources: DataSources) -> tuple[Words, Numbers, Numbers]:
     """Keys of the shared lines in rising order, with their HITM loads and peer snoops."""
     found: list[tuple[Words, Numbers, Numbers]] = [(np.empty(0, np.uint64), *(np.empty(0, np.int64),) * 2)]
-    for rows in samples.batches():
+    for rows in batches:
         kind = sources.of(rows["source"])
         hitm = (sources.column("hitm_local") + sources.column("hitm_remote"))[kind]
         peer = (sources.column("peer_local") + sources.column("peer_remote"))[kind]
@@ -96,17 +117,10 @@ def _summed(found: list[tuple[Words, Numbers, Numbers]]) -> tuple[Words, Numbers
     return lines, np.bincount(at, hitm, len(lines)).astype(np.int64), np.bincount(at, peer, len(lines)).astype(np.int64)
 
 
-def _groups(
-    samples: Samples,
-    keys: LineKeys,
-    sources: DataSources,
-    lines: Words,
-    rank: Numbers,
-    tally: Counter[SampleOutcome],
-    line_bytes: int,
-) -> NDArray[np.void]:
-    """The samples on lines with a rank, grouped; every sample is counted in ``tally``."""
-    grouping = _Grouping(line_bytes)
+def _on_lines(
+    samples: Samples, keys: LineKeys, sources: DataSources, lines: Words, rank: Numbers, tally: Counter[SampleOutcome]
+) -> Iterator[tuple[Rows, Numbers, Numbers]]:
+    """The samples on lines with a rank, with their data sources and these ranks; every one is counted in ``tally``."""
     for rows in samples.batches():
         kind = sources.of(rows["source"])
         memory = _memory(rows, kind, sources)
@@ -127,18 +141,21 @@ def _groups(
         tally[SampleOutcome.SHARED_LINE] += len(at) - unshared
         on_line = ranked >= 0
         at = at[on_line]
-        grouping.add(rows.take(at), kind[at], ranked[on_line])
-    return grouping.groups()
+        yield rows.take(at), kind[at], ranked[on_line]
 
 
 class _Grouping:
-    """Puts samples on lines into groups; instructions and CPUs are numbered over all batches."""
+    """Puts samples on lines into groups; instructions and CPUs are numbered over all batches.
+
+    The first group of each slot is summed up where it is, the others are sorted from time to time.
+    """
 
     def __init__(self, line_bytes: int) -> None:
         self._mask = np.uint64(line_bytes - 1)
         self._addresses = Numbering()
         self._instructions = Numbering()
         self._agents = Numbering()
+        self._firsts = np.zeros(1 << SLOT_BITS, _PART)
         self._parts = [np.empty(0, _PART)]
 
     def add(self, rows: Rows, kind: Numbers, line: Numbers) -> None:
@@ -146,18 +163,30 @@ class _Grouping:
 
         Raises ``ValueError`` for more instructions or CPUs than keys have room for.
         """
-        part = np.empty(len(rows), _PART)
-        part["key"] = self._keys(rows, kind, line, rows["address"] & self._mask)
-        part["samples"], part["timed"] = 1, rows["weight"] > 0
+        key = self._keys(rows, kind, line, rows["address"] & self._mask)
+        slots = slots_of(key)
+        free = np.flatnonzero(self._firsts["samples"][slots] == 0)
+        if len(free):
+            taken, first = np.unique(slots[free], return_index=True)
+            self._firsts["key"][taken] = key[free[first]]
+            for name in ("pid", "mode"):
+                self._firsts[name][taken] = rows[name][free[first]]
+        held = self._firsts["key"][slots] == key
+        timed = rows["weight"] > 0
+        for name, values in (("samples", None), ("timed", timed[held]), ("weight", rows["weight"][held])):
+            self._firsts[name] += np.bincount(slots[held], values, 1 << SLOT_BITS).astype(np.int64)
+        rest = np.flatnonzero(~held)
+        part = np.empty(len(rest), _PART)
+        part["key"], part["samples"], part["timed"] = key[rest], 1, timed[rest]
         for name in ("weight", "pid", "mode"):
-            part[name] = rows[name]
+            part[name] = rows[name][rest]
         self._parts.append(part)
         if sum(map(len, self._parts)) > max(_KEPT, 2 * len(self._parts[0])):
             self._parts = [_merged(self._parts)]
 
     def groups(self) -> NDArray[np.void]:
         """The groups of all samples, in the order of line, offset, instruction, CPU, data source and callers."""
-        parts = _merged(self._parts)
+        parts = _merged([self._firsts[self._firsts["samples"] > 0], *self._parts])
         key = parts["key"]
         agent = np.array(self._agents.values, np.uint64)[key & _AGENTS]
         instruction = np.array(self._instructions.values, np.uint64)[key >> _AGENT & _INSTRUCTIONS]

@@ -370,7 +370,7 @@ def _tail(text: str, heading: Columns) -> RowTail | None:
     """Symbol, object and source, if they are all of the text."""
     plain = _PLAIN_TAIL.fullmatch(text) if _NAMED.issubset(heading) else None
     if plain is not None:
-        return RowTail(*plain.groups())
+        return RowTail(plain[1], plain[2], plain[3])
     cursor = TextCursor([TextLine(1, f"[k] {text}")])
     tail = read_tail(cursor, 1, heading, marked=True)
     return tail if tail.nodes is None and cursor.peek(1 + tail.words).kind is WordKind.END else None

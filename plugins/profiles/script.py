@@ -67,9 +67,6 @@ def _lacking(text: _ScriptText) -> str:
     )
 
 
-_code = lru_cache(maxsize=1 << 15)(Code)
-
-
 class _ScriptText:
     """The state of one pass over the lines: the sample whose callers may still follow, and what was seen so far."""
 
@@ -83,6 +80,7 @@ class _ScriptText:
         self._without_cpu = self._without_pid = self._without_address = 0
         self._processes: dict[str, int] = {}
         self._starts = SymbolStarts()
+        self._code = lru_cache(maxsize=1 << 15)(lambda *known: self.samples.number(Code(*known)))
         self._open: ScriptSample | None = None
         self._callers: list[CodePlace] = []
 
@@ -140,7 +138,7 @@ class _ScriptText:
             self.events[task.event] = None
         pid = self._process(sample)
         self._starts.add(place)
-        code = _code(place.symbol, place.object_file, sample.callers)
+        code = self._code(place.symbol, place.object_file, sample.callers)
         mode = mode_of(task.mode, place.address)
         self.samples.add(sample.address, sample.source, place.address, sample.weight, task.cpu, pid, code, mode)
 

@@ -132,13 +132,13 @@ class Processes:
         shared = kind == PerfRecord.MMAP2 and bool(unpack("I", record, 68)[0] & _MAP_SHARED)
         self.spaces.setdefault(pid, AddressSpace()).add(MappedPiece(start, end, offset, path, identity, shared))
 
-    def located(self, rows: Rows) -> Rows:
-        """The samples with spaces; addresses in a file are those of the first process that has it mapped there."""
-        rows = rows.copy()
+    def locate(self, rows: Rows) -> None:
+        """Give the samples their spaces; addresses in a file become those of the first process that has it mapped."""
         user = np.flatnonzero(rows["mode"] == Mode.USER)
-        by_process = user[np.argsort(rows["pid"][user], kind="stable")]
-        pids, starts = np.unique(rows["pid"][by_process], return_index=True)
-        for pid, at in zip(pids.tolist(), np.split(by_process, starts[1:]), strict=False):
+        by_process = user[np.argsort(rows["pid"][user])]
+        pids = rows["pid"][by_process]
+        for at in filter(len, np.split(by_process, np.flatnonzero(np.diff(pids)) + 1)):
+            pid = int(rows["pid"][at[0]])
             # Made when the process is first met: by then all its mappings are known.
             if pid not in self._tables:
                 own = self.spaces.get(pid, AddressSpace())
@@ -146,7 +146,6 @@ class Processes:
             table = self._tables[pid]
             rows["address"][at], rows["space"][at] = table.moved(rows["address"][at])
             rows["ip"][at], _ = table.moved(rows["ip"][at])
-        return rows
 
     def _host(self, mapping: MappedPiece, pid: int) -> tuple[int, int]:
         """The space of a mapping, and how far its addresses are from those in the first process that has its file."""
@@ -262,7 +261,7 @@ def _add(line: str, samples: Samples) -> bool:
         samples.unread += bool(line.strip())
         return False
     task, place = found.task, found.place
-    code, mode = Code(place.symbol, place.object_file), mode_of(task.mode, place.address or 0)
+    code, mode = samples.number(Code(place.symbol, place.object_file)), mode_of(task.mode, place.address or 0)
     samples.add(found.address, found.source, place.address, found.weight, task.cpu, task.pid, code, mode)
     return True
 

@@ -101,15 +101,20 @@ class RecordWalker:
 
     def feed(self, data: bytes) -> Iterator[RecordBlock]:
         """The records that end in ``data``. Raises ``ValueError`` for a record that is none."""
-        data = self._left + data
-        at = self._skipped(0, len(data))
-        while len(data) - at >= _HEAD:
-            block = self._block(data, at)
-            if not len(block.start):
-                break
-            yield block
-            at = self._skipped(block.base + int(block.start[-1]) * 8 + int(block.size[-1]), len(data))
-        self._left = data[at:]
+        left, self._left = self._left, b""
+        # Only the record that was cut off is put together, unless its size is cut off too: copying takes long.
+        cut = len(data) if left else 0
+        if len(left) >= _HEAD:
+            cut = min(max(unpack("H", left, 6)[0] - len(left), 0), len(data))
+        for part, begin in ((left + data[:cut], 0), (data, cut)):
+            at = self._skipped(begin, len(part))
+            while len(part) - at >= _HEAD:
+                block = self._block(part, at)
+                if not len(block.start):
+                    break
+                yield block
+                at = self._skipped(block.base + int(block.start[-1]) * 8 + int(block.size[-1]), len(part))
+            self._left += part[at:]
 
     def _skipped(self, at: int, end: int) -> int:
         """Behind the data that follow a record."""

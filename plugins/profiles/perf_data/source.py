@@ -22,7 +22,7 @@ from linesmith.plugins.profiles.perf_data.header import PerfEvent, PerfHeader, S
 from linesmith.plugins.profiles.perf_data.processes import Processes, add_decoded
 from linesmith.plugins.profiles.perf_data.records import PerfRecord, RecordBlock, blocks_of, low_half, unpack
 from linesmith.plugins.profiles.sample_profile import profile_of_samples
-from linesmith.plugins.profiles.samples import SAMPLE, Code, Mode, Rows, Samples, Words
+from linesmith.plugins.profiles.samples import SAMPLE, Code, Rows, Samples, Words, ahead
 
 _GROUP = 1 << 3
 _READ_TIMES = (1 << 0, 1 << 1)
@@ -183,7 +183,7 @@ class _Stream:
 
     def read(self, file: IO[bytes]) -> None:
         """Take in every record. Raises ``ValueError`` and ``struct.error`` for damaged ones."""
-        for block in blocks_of(_pieces(file, self._header), may_be_cut=self._header.unfinished):
+        for block in ahead(blocks_of(_pieces(file, self._header), may_be_cut=self._header.unfinished)):
             # A pipe tells of an event in front of its samples, which may be in the same block.
             for number in np.flatnonzero(block.kind != PerfRecord.SAMPLE).tolist():
                 self._take_other(int(block.kind[number]), block.record(number))
@@ -210,7 +210,7 @@ class _Stream:
         self._samples.commands.update(processes.commands)
         unfinished = Remark("the recording was not finished: build-ids, CPUs and nodes are not in the file")
         return profile_of_samples(
-            self._located(),
+            self._samples,
             source,
             sampling,
             tuple(header.names.get(at, f"{one.type}:{one.config:#x}") for at, one in enumerate(header.events)),
@@ -218,16 +218,6 @@ class _Stream:
             (unfinished,) if header.unfinished else (),
             processes,
         )
-
-    def _located(self) -> Samples:
-        """The samples with the spaces of their addresses, where any of them is of user space."""
-        if not any((rows["mode"] == Mode.USER).any() for rows in self._samples.batches()):
-            return self._samples
-        known = self._samples
-        found = Samples(known.code, known.commands, known.unread, known.lost)
-        for rows in self._samples.batches():
-            found.add_rows(self._processes.located(rows))
-        return found
 
     def _take_other(self, kind: int, record: bytes) -> None:
         match kind:
