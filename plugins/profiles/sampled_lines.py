@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from linesmith.analyzer.model import SampleOutcome
 from linesmith.plugins.profiles.samples import (
-    SLOT_BITS,
     DataSources,
     LineKeys,
     Mode,
@@ -22,7 +21,6 @@ from linesmith.plugins.profiles.samples import (
     Samples,
     Words,
     ahead,
-    slots_of,
 )
 
 # The report of perf leaves lines out that have less than a thousandth of the cost.
@@ -40,7 +38,7 @@ _ORDER = ("line", "offset", "ip", "cpu", "kind", "code")
 # A group while more samples may come. Bits of its key: 10 for the line, 8 for the offset, the rest for the numbers of
 # the instruction with its callers, and of CPU and data source.
 _SUMS = [("samples", "i8"), ("timed", "i8"), ("weight", "i8")]
-_PART = np.dtype([("key", "u8"), *_SUMS, ("pid", "i4"), ("mode", "u1")], align=True)
+_PART = np.dtype([("key", "u8"), *_SUMS, ("pid", "i4"), ("first", "u4"), ("mode", "u1")], align=True)
 _IP_BITS, _AGENT_BITS, _OFFSET_BITS = 25, 21, 8
 _AGENTS, _INSTRUCTIONS, _OFFSETS, _LOW = (
     np.uint64((1 << bits) - 1) for bits in (_AGENT_BITS, _IP_BITS, _OFFSET_BITS, 32)
@@ -105,7 +103,8 @@ def _contended(batches: Iterator[Rows], keys: LineKeys, sources: DataSources) ->
         hitm = (sources.column("hitm_local") + sources.column("hitm_remote"))[kind]
         peer = (sources.column("peer_local") + sources.column("peer_remote"))[kind]
         at = np.flatnonzero((hitm + peer > 0) & _memory(rows, kind, sources))
-        found.append((keys.of(rows["address"][at], rows["space"][at]), hitm[at], peer[at]))
+        times = rows["samples"][at]
+        found.append((keys.of(rows["address"][at], rows["space"][at]), hitm[at] * times, peer[at] * times))
         if sum(len(key) for key, _, _ in found) > max(_KEPT, 2 * len(found[0][0])):
             found = [_summed(found)]
     return _summed(found)
@@ -126,9 +125,9 @@ def _on_lines(
         memory = _memory(rows, kind, sources)
         guest = rows["mode"] >= Mode.GUEST_KERNEL
         nothing = ~guest & ((sources.column("loads") + sources.column("stores"))[kind] == 0)
-        tally[SampleOutcome.GUEST] += int(guest.sum())
-        tally[SampleOutcome.NO_ACCESS] += int(nothing.sum())
-        tally[SampleOutcome.NO_ADDRESS] += int((~(guest | nothing | memory)).sum())
+        tally[SampleOutcome.GUEST] += _number(rows, guest)
+        tally[SampleOutcome.NO_ACCESS] += _number(rows, nothing)
+        tally[SampleOutcome.NO_ADDRESS] += _number(rows, ~(guest | nothing | memory))
         at = np.flatnonzero(memory)
         # The rank of each line; -1 for shared lines without one, -2 for others.
         key = keys.of(rows["address"][at], rows["space"][at])
@@ -136,26 +135,25 @@ def _on_lines(
         if len(lines):
             place = np.minimum(np.searchsorted(lines, key), len(lines) - 1)
             ranked = np.where(lines[place] == key, rank[place], _UNSHARED)
-        unshared = int((ranked == _UNSHARED).sum())
-        tally[SampleOutcome.UNSHARED_LINE] += unshared
-        tally[SampleOutcome.SHARED_LINE] += len(at) - unshared
+        tally[SampleOutcome.UNSHARED_LINE] += _number(rows, at[ranked == _UNSHARED])
+        tally[SampleOutcome.SHARED_LINE] += _number(rows, at[ranked != _UNSHARED])
         on_line = ranked >= 0
         at = at[on_line]
         yield rows.take(at), kind[at], ranked[on_line]
 
 
-class _Grouping:
-    """Puts samples on lines into groups; instructions and CPUs are numbered over all batches.
+def _number(rows: Rows, which: NDArray[np.bool_] | NDArray[np.intp]) -> int:
+    return int(rows["samples"][which].sum())
 
-    The first group of each slot is summed up where it is, the others are sorted from time to time.
-    """
+
+class _Grouping:
+    """Puts samples on lines into groups; instructions and CPUs are numbered over all batches."""
 
     def __init__(self, line_bytes: int) -> None:
         self._mask = np.uint64(line_bytes - 1)
         self._addresses = Numbering()
         self._instructions = Numbering()
         self._agents = Numbering()
-        self._firsts = np.zeros(1 << SLOT_BITS, _PART)
         self._parts = [np.empty(0, _PART)]
 
     def add(self, rows: Rows, kind: Numbers, line: Numbers) -> None:
@@ -163,30 +161,17 @@ class _Grouping:
 
         Raises ``ValueError`` for more instructions or CPUs than keys have room for.
         """
-        key = self._keys(rows, kind, line, rows["address"] & self._mask)
-        slots = slots_of(key)
-        free = np.flatnonzero(self._firsts["samples"][slots] == 0)
-        if len(free):
-            taken, first = np.unique(slots[free], return_index=True)
-            self._firsts["key"][taken] = key[free[first]]
-            for name in ("pid", "mode"):
-                self._firsts[name][taken] = rows[name][free[first]]
-        held = self._firsts["key"][slots] == key
-        timed = rows["weight"] > 0
-        for name, values in (("samples", None), ("timed", timed[held]), ("weight", rows["weight"][held])):
-            self._firsts[name] += np.bincount(slots[held], values, 1 << SLOT_BITS).astype(np.int64)
-        rest = np.flatnonzero(~held)
-        part = np.empty(len(rest), _PART)
-        part["key"], part["samples"], part["timed"] = key[rest], 1, timed[rest]
-        for name in ("weight", "pid", "mode"):
-            part[name] = rows[name][rest]
+        part = np.empty(len(rows), _PART)
+        part["key"] = self._keys(rows, kind, line, rows["address"] & self._mask)
+        for name in ("samples", "timed", "weight", "pid", "first", "mode"):
+            part[name] = rows[name]
         self._parts.append(part)
         if sum(map(len, self._parts)) > max(_KEPT, 2 * len(self._parts[0])):
             self._parts = [_merged(self._parts)]
 
     def groups(self) -> NDArray[np.void]:
         """The groups of all samples, in the order of line, offset, instruction, CPU, data source and callers."""
-        parts = _merged([self._firsts[self._firsts["samples"] > 0], *self._parts])
+        parts = _merged(self._parts)
         key = parts["key"]
         agent = np.array(self._agents.values, np.uint64)[key & _AGENTS]
         instruction = np.array(self._instructions.values, np.uint64)[key >> _AGENT & _INSTRUCTIONS]
@@ -218,10 +203,11 @@ def _merged(parts: list[NDArray[np.void]]) -> NDArray[np.void]:
     if not len(every):
         return every
     # Of records, take() is twenty times as fast as an index.
-    every = every.take(np.argsort(every["key"], kind="stable"))
+    every = every.take(np.argsort(every["key"]))
     key = every["key"]
     starts = np.flatnonzero(np.concatenate(([True], key[1:] != key[:-1])))
-    found = every.take(starts)
+    first = np.minimum.reduceat(every["first"], starts)
+    found = every.take(np.flatnonzero(every["first"] == np.repeat(first, np.diff(starts, append=len(every)))))
     for name in ("samples", "timed", "weight"):
         found[name] = np.add.reduceat(every[name], starts)
     return found

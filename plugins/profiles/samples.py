@@ -71,18 +71,26 @@ def _load(bits: int, level: int) -> DataSource:
     )
 
 
-# ``address`` is 0 where there is none, ``cpu`` and ``pid`` are -1 where they are not known, ``weight`` is the latency,
-# 0 where there is none. Lines of two samples are one only if their ``space`` is the same: 0 for the kernel and all that
-# processes share. ``code`` is a number of ``Samples.code``, 0 for nothing but the address.
+# Samples that are equal but for their latency. ``address`` is 0 where there is none, ``cpu`` and ``pid`` are -1 where
+# they are not known, ``code`` is a number of ``Samples.code``, 0 for nothing but the address. Lines of two samples are
+# one only if their ``space`` is the same: 0 for the kernel and all that processes share. ``first`` is the place of the
+# first of them among all; ``weight`` is the sum of their latencies, ``timed`` how many have one.
 _COLUMNS = [
-    ("address", "u8"), ("ip", "u8"), ("source", "u8"), ("weight", "u4"), ("cpu", "i4"), ("pid", "i4"), ("space", "u4"),
-    ("code", "u4"), ("mode", "u1"),
+    ("address", "u8"), ("ip", "u8"), ("source", "u8"), ("cpu", "i4"), ("pid", "i4"), ("code", "u4"), ("mode", "u4"),
+    ("space", "u4"), ("first", "u4"), ("samples", "u4"), ("timed", "u4"), ("weight", "u8"),
 ]  # fmt: skip
 SAMPLE = np.dtype(_COLUMNS, align=True)
+# What spreads values over the slots of a table: a factor for each of the words in which equal samples are equal.
+_SPREAD = np.array(
+    [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F], np.uint64
+)
+_SLOT_BITS = 16
 Rows = NDArray[np.void]
 Words = NDArray[np.uint64]
 Numbers = NDArray[np.int64]
 _BATCH = 1 << 18
+# So few samples are kept as they are: to add up the table would take longer.
+_FEW = 1 << 10
 _WORD = (1 << 64) - 1
 _MOST_CPUS = 1 << 16
 # Instructions with what called them.
@@ -155,7 +163,10 @@ class Samples:
     commands: dict[int, str] = field(default_factory=dict)
     unread: int = 0
     lost: int = 0
+    _count: int = 0
     _held: list[Rows] = field(default_factory=list)
+    _table: Rows = field(default_factory=lambda: np.zeros(1 << _SLOT_BITS, SAMPLE))
+    _words: Words = field(default_factory=lambda: np.zeros((len(_SPREAD), 1 << _SLOT_BITS), np.uint64))
     _pending: list[tuple[object, ...]] = field(default_factory=list)
     _numbers: dict[Code, int] = field(default_factory=lambda: {Code(): 0})
 
@@ -171,19 +182,17 @@ class Samples:
         mode: Mode = Mode.UNKNOWN,
     ) -> None:
         """Add one sample; ``source`` is its ``perf_mem_data_src``. Numbers beyond their column are cut to it."""
-        known = -1 if pid is None else pid & 0x7FFFFFFF
-        space = known + 1 if mode is Mode.USER else 0
         self._pending.append(
             (
                 (address or 0) & _WORD,
                 (ip or 0) & _WORD,
                 source & _WORD,
-                min(weight or 0, 0xFFFFFFFF),
                 -1 if cpu is None else cpu & 0x7FFFFFFF,
-                known,
-                space,
+                -1 if pid is None else pid & 0x7FFFFFFF,
                 code,
                 mode,
+                *(0, 0, 1, bool(weight)),
+                min(weight or 0, 0xFFFFFFFF),
             )
         )
         if len(self._pending) >= _BATCH:
@@ -199,28 +208,45 @@ class Samples:
     def add_rows(self, rows: Rows) -> None:
         """Add many samples at once, an array of ``SAMPLE``."""
         self._flush()
-        self._held.append(rows)
+        self._take(rows)
 
     def batches(self) -> Iterator[Rows]:
         """All samples, some at a time; may be asked for again."""
         self._flush()
-        yield from self._held
+        self._held.append(self._table[self._table["samples"] > 0])
+        self._table["samples"] = 0
+        yield from filter(len, self._held)
 
     def _flush(self) -> None:
         if self._pending:
-            self._held.append(np.array(self._pending, SAMPLE))
+            self._take(np.array(self._pending, SAMPLE))
             self._pending.clear()
 
+    def _take(self, rows: Rows) -> None:
+        """Add to the rows of the table those that are equal to one of them, and keep the others as they are.
 
-# Of a table with a slot for every value of so many bits, and what spreads values over it.
-SLOT_BITS = 16
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)
-
-
-def slots_of(values: Words) -> Words:
-    """The slot of each value; that of 0 is 0. Values that share one are few, unless somebody chose them so."""
-    found: Words = values * _SPREAD >> np.uint64(64 - SLOT_BITS)
-    return found
+        The first of each slot is in the table: on contended lines the same code meets the same bytes again and again.
+        """
+        rows["first"] = np.arange(self._count, self._count + len(rows))
+        self._count += len(rows)
+        if len(rows) < _FEW:
+            self._held.append(rows)
+            return
+        words = np.ascontiguousarray(rows.view(np.uint64).reshape(len(rows), -1)[:, : len(_SPREAD)].T)
+        mixed: Words = sum(word * factor for word, factor in zip(words, _SPREAD, strict=True))
+        slots = (mixed >> np.uint64(64 - _SLOT_BITS)).astype(np.int64)
+        free = np.flatnonzero(self._table["samples"].take(slots) == 0)
+        taken, first = np.unique(slots[free], return_index=True)
+        self._words[:, taken], self._table[taken] = words[:, free[first]], rows[free[first]]
+        for name in ("samples", "timed", "weight"):
+            self._table[name][taken] = 0
+        equal = np.ones(len(rows), np.bool_)
+        for known, word in zip(self._words, words, strict=True):
+            equal &= known.take(slots) == word
+        for name in ("samples", "timed", "weight"):
+            sums = np.bincount(slots[equal], rows[name][equal], 1 << _SLOT_BITS)
+            self._table[name] += sums.astype(np.uint64).astype(SAMPLE[name])
+        self._held.append(rows.compress(~equal))
 
 
 class Numbering:
@@ -231,14 +257,14 @@ class Numbering:
         self._values = self._sorted = np.empty(0, np.uint64)
         self._numbers = np.empty(0, np.int64)
         # The number of some value of each slot: looking there is five times as quick as searching.
-        self._in_slot = np.zeros(1 << SLOT_BITS, np.int64)
+        self._in_slot = np.zeros(1 << _SLOT_BITS, np.int64)
 
     def of(self, values: Words) -> Numbers:
         """The number of each value."""
         if not self.values:
             return self._searched(values)
-        slots = slots_of(values)
-        found = self._in_slot[slots]
+        slots = values * _SPREAD[0] >> np.uint64(64 - _SLOT_BITS)
+        found: Numbers = self._in_slot[slots]
         others = np.flatnonzero(self._values[found] != values)
         if len(others):
             found[others] = self._searched(values[others])

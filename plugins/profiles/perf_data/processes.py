@@ -200,7 +200,7 @@ class _PieceTable:
         self._end = np.array([one.end for one in space.mappings], np.uint64)
         self._space = np.array([number for number, _ in hosts], np.uint32)
         self._step = np.array([step % (1 << 64) for _, step in hosts], np.uint64)
-        self._own = np.uint32(pid + 1)
+        self._own = np.uint32(pid + 1 & 0xFFFFFFFF)
 
     def moved(self, address: Words) -> tuple[Words, NDArray[np.uint32]]:
         """The addresses as in the process that stands for all that have the file, and their spaces."""

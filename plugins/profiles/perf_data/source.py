@@ -73,6 +73,7 @@ def sample_rows(
         weight = cursor.take()
         whole = np.minimum(weight, np.uint64(0xFFFFFFFF))
         rows["weight"] = whole if event.fields & SampleField.WEIGHT else weight & np.uint64(0xFFFFFFFF)
+    rows["samples"], rows["timed"] = 1, rows["weight"] > 0
     if event.fields & SampleField.DATA_SRC:
         rows["source"] = cursor.take()
     sound = cursor.at <= cursor.end
@@ -109,9 +110,9 @@ def _fixed(rows: Rows, cursor: _SampleCursor, fields: int) -> None:
 def _call_chains(cursor: _SampleCursor) -> Words:
     """The innermost addresses of each call chain, a row a sample, zeros behind its end."""
     count = _count(cursor)
-    ahead = np.arange(_CHAIN)
-    at = np.minimum(cursor.at[:, None] + ahead, len(cursor.words) - 1)
-    inside = (ahead < count[:, None]) & (cursor.at[:, None] + ahead < cursor.end[:, None])
+    place = np.arange(_CHAIN)
+    at = np.minimum(cursor.at[:, None] + place, len(cursor.words) - 1)
+    inside = (place < count[:, None]) & (cursor.at[:, None] + place < cursor.end[:, None])
     cursor.skip(count)
     return np.where(inside, cursor.words[at], np.uint64(0))
 
@@ -183,11 +184,16 @@ class _Stream:
 
     def read(self, file: IO[bytes]) -> None:
         """Take in every record. Raises ``ValueError`` and ``struct.error`` for damaged ones."""
-        for block in ahead(blocks_of(_pieces(file, self._header), may_be_cut=self._header.unfinished)):
+        for rows in ahead(self._rows(ahead(blocks_of(_pieces(file, self._header), self._header.unfinished)))):
+            self._samples.add_rows(rows)
+
+    def _rows(self, blocks: Iterator[RecordBlock]) -> Iterator[Rows]:
+        """The samples of the blocks; takes in the other records."""
+        for block in blocks:
             # A pipe tells of an event in front of its samples, which may be in the same block.
             for number in np.flatnonzero(block.kind != PerfRecord.SAMPLE).tolist():
                 self._take_other(int(block.kind[number]), block.record(number))
-            self._take_samples(block)
+            yield from self._samples_in(block)
 
     def decode_traces(self, path: Path, source: str) -> None:
         """Let perf find the samples in hardware traces, if the file has any; it prints the others, too."""
@@ -231,7 +237,7 @@ class _Stream:
                 self._header.take(kind, record)
                 self._processes.take(kind, record)
 
-    def _take_samples(self, block: RecordBlock) -> None:
+    def _samples_in(self, block: RecordBlock) -> Iterator[Rows]:
         numbers = np.flatnonzero(block.kind == PerfRecord.SAMPLE)
         events = self._header.events
         if not len(numbers):
@@ -247,7 +253,7 @@ class _Stream:
         for event, some in groups:
             rows, damaged = sample_rows(block, some, event, self._samples.number)
             self._samples.unread += damaged
-            self._samples.add_rows(rows)
+            yield rows
 
 
 def _pieces(file: IO[bytes], header: PerfHeader) -> Iterator[bytes]:
