@@ -46,7 +46,7 @@ class _SampleCursor:
 
     def take(self) -> Words:
         """The next word of each."""
-        found = self.words[np.minimum(self.at, len(self.words) - 1)]
+        found = self.words.take(self.at, mode="clip")
         self.at = self.at + 1
         return found
 
@@ -88,7 +88,7 @@ def identifiers(block: RecordBlock, numbers: NDArray[np.int64], event: PerfEvent
     """The id of each sample; every event of a file with several kinds of samples has it at the same place."""
     before = (SampleField.IP, SampleField.TID, SampleField.TIME, SampleField.ADDR)
     at = 1 if event.fields & SampleField.IDENTIFIER else 1 + sum(1 for one in before if event.fields & one)
-    return block.words[np.minimum(block.start[numbers] + at, len(block.words) - 1)]
+    return block.words.take(block.start[numbers] + at, mode="clip")
 
 
 def _fixed(rows: Rows, cursor: _SampleCursor, fields: int) -> None:
@@ -111,10 +111,10 @@ def _call_chains(cursor: _SampleCursor) -> Words:
     """The innermost addresses of each call chain, a row a sample, zeros behind its end."""
     count = _count(cursor)
     place = np.arange(_CHAIN)
-    at = np.minimum(cursor.at[:, None] + place, len(cursor.words) - 1)
-    inside = (place < count[:, None]) & (cursor.at[:, None] + place < cursor.end[:, None])
+    at = cursor.at[:, None] + place
+    inside = (place < count[:, None]) & (at < cursor.end[:, None])
     cursor.skip(count)
-    return np.where(inside, cursor.words[at], np.uint64(0))
+    return np.where(inside, cursor.words.take(at, mode="clip"), np.uint64(0))
 
 
 def returns_of(chain: Sequence[int]) -> tuple[int, ...]:
