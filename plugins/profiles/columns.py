@@ -131,9 +131,11 @@ class TextCursor:
             lines.append(line)
         return lines[ahead]
 
-    def skip_line(self) -> None:
-        """Leave the next line behind, which ``line`` gave."""
-        self._first = BEHIND_BLANK if not self._ahead.popleft().text.strip() else FIRST
+    def skip_lines(self, count: int) -> None:
+        """Leave lines behind, which ``line`` gave and which are not empty."""
+        for _ in range(count):
+            self._ahead.popleft()
+        self._first = FIRST
 
     def skip(self, count: int) -> None:
         """Leave ``count`` tokens behind."""

@@ -150,10 +150,10 @@ class TextLine(NamedTuple):
 
 def unmail(text: str) -> Iterator[TextLine]:
     """The lines of ``text`` without quoting, transfer encoding, entities, numbering and terminal codes."""
-    lines: Iterator[TextLine] = map(TextLine, count(1), map(itemgetter(1), _LINE.finditer(text)))
     encoded, entities = _QP_EVIDENCE.search(text), _ENTITY.search(text)
     if not (encoded or entities or ">" in text) and text.isascii() and not text.encode().translate(None, _PLAIN):
-        return _unnumbered(lines)
+        return _unnumbered(map(TextLine, count(1), text.splitlines()))
+    lines: Iterator[TextLine] = map(TextLine, count(1), map(itemgetter(1), _LINE.finditer(text)))
     if encoded:
         lines = _joined(lines)
     if entities:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES
@@ -72,7 +72,7 @@ _CELLS = {
 # Larger ones are no offsets in a line.
 _OFFSET = r"(0x[0-9a-fA-F]{1,2})"
 _NODES = r"\d{1,4}(?:\{[^{}\s]{0,99}(?: +[^{}\s]{1,9}){0,4}\})?"
-_TAIL = rf" +\[([k.guH])\] +(\S+(?: +(?!{_NODES}(?: |$))\S+)*)(?: +({_NODES}(?: +{_NODES}){{0,40}}))? *$"
+_TAIL = re.compile(rf"(\S+(?: +(?!{_NODES}(?: |$))\S+)*)(?: +({_NODES}(?: +{_NODES}){{0,40}}))? *", re.ASCII)
 # What ends a row above it: a row, or a rule.
 _BEHIND_ROW = re.compile(r" *(?:\d{1,5}\.\d{1,2}%|-{20,})(?: |$)", re.ASCII)
 _RULE = re.compile(r" *-{20,} *$")
@@ -83,19 +83,14 @@ _TABLE_ROW = re.compile(
 )
 _HEAD = re.compile(r" *(\d{1,18}(?: +\d{1,18}){3,6}) +(0x[0-9a-fA-F]{1,16}) *$", re.ASCII)
 _LONGEST = 4096
-# A word of each, of which no other column can be.
+# A word of each, of which no other column can be, and numbers of nodes.
 _PLAIN_TAIL = re.compile(
-    r"([a-zA-Z_][\w.]{0,99}) {2,}([a-zA-Z_][\w.]{0,99}|\[[\w.]{2,99}\]) {2,}([a-zA-Z_][\w./-]{0,99}[:+]\d{1,9})",
+    r"([a-zA-Z_][\w.]{0,99}) {2,}([a-zA-Z_][\w.]{0,99}|\[[\w.]{2,99}\]) {2,}([a-zA-Z_][\w./-]{0,99}[:+]\d{1,9})"
+    r"((?: +\d{1,4}){0,16}) *",
     re.ASCII,
 )
 _NAMED = frozenset((c.SYMBOL, c.OBJECT, c.SOURCE))
-# Shares have few values, and the same instruction accesses many lines.
-_percent = lru_cache(maxsize=1 << 14)(float)
-
-
-@lru_cache(maxsize=1 << 12)
-def _single_blanks(text: str) -> str:
-    return " ".join(text.split())
+_MOST_ROWS = 64
 
 
 class Scanner:
@@ -114,10 +109,10 @@ class Scanner:
     def pieces(self) -> Iterator[Piece]:
         """The pieces of the text, in order."""
         while True:
-            while (whole := self._printed()) is not None:
+            while whole := self._printed():
                 if self._words:
                     yield from self._finished_prose()
-                yield whole
+                yield from whole
             token = self._cursor.peek()
             if token.kind is WordKind.END:
                 break
@@ -144,22 +139,21 @@ class Scanner:
             yield piece
         yield from self._finished_prose()
 
-    def _printed(self) -> Piece | None:
-        """The piece that is all of the next line."""
+    def _printed(self) -> Sequence[Piece]:
+        """The pieces that are all of the next lines: rows, a line's head or a row of the table."""
         cursor = self._cursor
         line = cursor.line()
         if line is None:
-            return None
-        row = self._rows.read(line) if self._rows is not None else None
-        if row is not None and not ends_row(cursor):
-            return None
-        piece = row or printed_line_head(cursor, line) or printed_table_row(line)
-        if piece is not None:
-            cursor.skip_line()
-            self._below_row = row is not None
+            return ()
+        rows = self._rows.read(cursor) if self._rows is not None else ()
+        piece = None if rows else printed_line_head(cursor, line) or printed_table_row(line)
+        found = rows if piece is None else (piece,)
+        if found:
+            cursor.skip_lines(len(found))
+            self._below_row = bool(rows)
             self._behind_rule = False
             self._recent.clear()
-        return piece
+        return found
 
     def _data(self, token: Token) -> Found | None:
         """A row, a table row or a line's head."""
@@ -333,7 +327,7 @@ class RowPattern:
         self._heading = heading
         front = [column for column in heading if column.cells]
         cells = (_OFFSET if column is c.OFFSET else _CELLS[column.cells] for column in front)
-        self._match = re.compile(" *" + " +".join(cells) + _TAIL, re.ASCII).match
+        self._match = re.compile(" *" + " +".join(cells) + r" +\[([k.guH])\] +(\S.*)$", re.ASCII).match
         self._shares = tuple(column.value for column in front if column.cells is c.SHARE)
         places = [(at, column) for at, column in enumerate(front) if column.value and column.cells is not c.SHARE]
         self._process = max((at for at, column in places if column.cells is c.PROCESS), default=-1)
@@ -344,41 +338,48 @@ class RowPattern:
             if column.cells is not c.PROCESS
         ]
 
-    def read(self, line: TextLine) -> ReportRow | None:
-        """The row that is all of the line; ``None`` where it has to be read word by word."""
-        found = self._match(line.text) if len(line.text) < _LONGEST else None
-        if found is None:
-            return None
-        cells = found.groups()
-        mode, text, nodes = cells[-3:]
-        tail = _tail(text, self._heading)
-        if tail is None:
-            return None
-        return ReportRow(
-            line.number,
-            self._shares,
-            tuple(map(_percent, cells[: len(self._shares)])),
-            {value: int(cells[at], base) for value, at, base in self._numbers},
-            cells[self._process] if self._process >= 0 else None,
-            KERNEL_MODES.get(mode),
-            tail if nodes is None else RowTail(tail[0], tail[1], tail[2], _single_blanks(nodes)),
-        )
+    def read(self, cursor: TextCursor) -> Sequence[ReportRow]:
+        """The rows that are all of the next lines, some at a time; none where a line has to be read word by word."""
+        rows: list[ReportRow] = []
+        for line in iter(lambda: cursor.line(len(rows)), None):
+            found = self._match(line.text) if len(line.text) < _LONGEST and len(rows) < _MOST_ROWS else None
+            if found is None:
+                break
+            *cells, mode, text = found.groups()
+            tail = _tail(text, self._heading)
+            if tail is None:
+                break
+            row = ReportRow(
+                line.number,
+                self._shares,
+                tuple(map(float, cells[: len(self._shares)])),
+                {value: int(cells[at], base) for value, at, base in self._numbers},
+                cells[self._process] if self._process >= 0 else None,
+                KERNEL_MODES.get(mode),
+                tail,
+            )
+            rows.append(row)
+        return rows if rows and ends_row(cursor, len(rows)) else rows[:-1]
 
 
 @lru_cache(maxsize=1 << 15)
 def _tail(text: str, heading: Columns) -> RowTail | None:
-    """Symbol, object and source, if they are all of the text."""
+    """Symbol, object, source and nodes, if they are all of the text."""
     plain = _PLAIN_TAIL.fullmatch(text) if _NAMED.issubset(heading) else None
     if plain is not None:
-        return RowTail(plain[1], plain[2], plain[3])
-    cursor = TextCursor([TextLine(1, f"[k] {text}")])
+        return RowTail(plain[1], plain[2], plain[3], " ".join(plain[4].split()) or None)
+    found = _TAIL.fullmatch(text)
+    if found is None:
+        return None
+    cursor = TextCursor([TextLine(1, f"[k] {found[1]}")])
     tail = read_tail(cursor, 1, heading, marked=True)
-    return tail if tail.nodes is None and cursor.peek(1 + tail.words).kind is WordKind.END else None
+    if tail.nodes is not None or cursor.peek(1 + tail.words).kind is not WordKind.END:
+        return None
+    return tail if found[2] is None else RowTail(tail[0], tail[1], tail[2], " ".join(found[2].split()))
 
 
-def ends_row(cursor: TextCursor) -> bool:
-    """Whether the row on the next line of the cursor ends with the line."""
-    ahead = 1
+def ends_row(cursor: TextCursor, ahead: int) -> bool:
+    """Whether the row in front of the line that is so far ahead ends with its line."""
     while (behind := cursor.line(ahead)) is not None:
         if _BEHIND_ROW.match(behind.text):
             return True
