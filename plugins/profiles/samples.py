@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,15 +77,23 @@ def _load(bits: int, level: int) -> DataSource:
 # first of them among all; ``weight`` is the sum of their latencies, ``timed`` how many have one.
 _COLUMNS = [
     ("address", "u8"), ("ip", "u8"), ("source", "u8"), ("cpu", "i4"), ("pid", "i4"), ("code", "u4"), ("mode", "u4"),
-    ("space", "u4"), ("first", "u4"), ("samples", "u4"), ("timed", "u4"), ("weight", "u8"),
+    ("weight", "u8"),
 ]  # fmt: skip
-SAMPLE = np.dtype(_COLUMNS, align=True)
-# What spreads values over the slots of a table: a factor for each of the words in which equal samples are equal.
-_SPREAD = np.array(
-    [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93, 0xA0761D6478BD642F], np.uint64
-)
+_SUMMED = ("samples", "timed", "weight")
+SAMPLE = np.dtype([*_COLUMNS, ("space", "u4"), ("first", "u4"), ("samples", "u4"), ("timed", "u4")], align=True)
+# What equal samples are equal in, with the factor that spreads it over the slots of a table.
+_SPREAD = {
+    "address": np.uint64(0x9E3779B97F4A7C15),
+    "ip": np.uint64(0xC2B2AE3D27D4EB4F),
+    "source": np.uint64(0x165667B19E3779F9),
+    "cpu": np.uint64(0xD6E8FEB86659FD93),
+    "pid": np.uint64(0xA0761D6478BD642F),
+    "code": np.uint64(0xE7037ED1A0B428DB),
+    "mode": np.uint64(0x8EBC6AF09C88C6E3),
+}
 _SLOT_BITS = 16
 Rows = NDArray[np.void]
+Columns = Mapping[str, NDArray[Any]]
 Words = NDArray[np.uint64]
 Numbers = NDArray[np.int64]
 _BATCH = 1 << 18
@@ -166,9 +174,12 @@ class Samples:
     _count: int = 0
     _held: list[Rows] = field(default_factory=list)
     _table: Rows = field(default_factory=lambda: np.zeros(1 << _SLOT_BITS, SAMPLE))
-    _words: Words = field(default_factory=lambda: np.zeros((len(_SPREAD), 1 << _SLOT_BITS), np.uint64))
     _pending: list[tuple[object, ...]] = field(default_factory=list)
     _numbers: dict[Code, int] = field(default_factory=lambda: {Code(): 0})
+    # What is equal in the samples of each row of the table.
+    _known: dict[str, NDArray[Any]] = field(
+        default_factory=lambda: {name: np.zeros(1 << _SLOT_BITS, SAMPLE[name]) for name in _SPREAD}
+    )
 
     def add(
         self,
@@ -191,7 +202,6 @@ class Samples:
                 -1 if pid is None else pid & 0x7FFFFFFF,
                 code,
                 mode,
-                *(0, 0, 1, bool(weight)),
                 min(weight or 0, 0xFFFFFFFF),
             )
         )
@@ -205,10 +215,10 @@ class Samples:
             self.code.append(code)
         return self._numbers.get(code, 0)
 
-    def add_rows(self, rows: Rows) -> None:
-        """Add many samples at once, an array of ``SAMPLE``."""
+    def add_columns(self, columns: Columns) -> None:
+        """Add many samples at once: columns of ``SAMPLE`` by name, in which cut are none that have no ``weight``."""
         self._flush()
-        self._take(rows)
+        self._take(columns)
 
     def batches(self) -> Iterator[Rows]:
         """All samples, some at a time; may be asked for again."""
@@ -219,34 +229,42 @@ class Samples:
 
     def _flush(self) -> None:
         if self._pending:
-            self._take(np.array(self._pending, SAMPLE))
+            rows = np.array(self._pending, _COLUMNS)
             self._pending.clear()
+            self._take({name: rows[name] for name, _ in _COLUMNS})
 
-    def _take(self, rows: Rows) -> None:
+    def _take(self, columns: Columns) -> None:
         """Add to the rows of the table those that are equal to one of them, and keep the others as they are.
 
         The first of each slot is in the table: on contended lines the same code meets the same bytes again and again.
         """
-        rows["first"] = np.arange(self._count, self._count + len(rows))
-        self._count += len(rows)
-        if len(rows) < _FEW:
-            self._held.append(rows)
-            return
-        words = np.ascontiguousarray(rows.view(np.uint64).reshape(len(rows), -1)[:, : len(_SPREAD)].T)
-        mixed: Words = sum(word * factor for word, factor in zip(words, _SPREAD, strict=True))
-        slots = (mixed >> np.uint64(64 - _SLOT_BITS)).astype(np.int64)
-        free = np.flatnonzero(self._table["samples"].take(slots) == 0)
-        taken, first = np.unique(slots[free], return_index=True)
-        self._words[:, taken], self._table[taken] = words[:, free[first]], rows[free[first]]
-        for name in ("samples", "timed", "weight"):
-            self._table[name][taken] = 0
-        equal = np.ones(len(rows), np.bool_)
-        for known, word in zip(self._words, words, strict=True):
-            equal &= known.take(slots) == word
-        for name in ("samples", "timed", "weight"):
-            sums = np.bincount(slots[equal], rows[name][equal], 1 << _SLOT_BITS)
-            self._table[name] += sums.astype(np.uint64).astype(SAMPLE[name])
-        self._held.append(rows.compress(~equal))
+        count = len(columns["weight"])
+        first = np.arange(self._count, self._count + count)
+        self._count += count
+        columns = {"first": first, "samples": np.ones(count, np.uint32), "timed": columns["weight"] > 0, **columns}
+        other = first >= 0
+        if count >= _FEW:
+            mixed = np.zeros(count, np.uint64)
+            for name, factor in _SPREAD.items():
+                mixed += columns[name].astype(np.uint64) * factor
+            slots = (mixed >> np.uint64(64 - _SLOT_BITS)).astype(np.int64)
+            free = np.flatnonzero(self._table["samples"].take(slots) == 0)
+            taken, at = np.unique(slots[free], return_index=True)
+            for name, column in columns.items():
+                self._table[name][taken] = 0 if name in _SUMMED else column[free[at]]
+            for name in _SPREAD:
+                self._known[name][taken] = columns[name][free[at]]
+            other = np.zeros(count, np.bool_)
+            for name, known in self._known.items():
+                other |= known.take(slots) != columns[name]
+            equal = np.flatnonzero(~other)
+            for name in _SUMMED:
+                sums = np.bincount(slots.take(equal), columns[name].take(equal), 1 << _SLOT_BITS)
+                self._table[name] += sums.astype(np.uint64).astype(SAMPLE[name])
+        rows = np.zeros(np.count_nonzero(other), SAMPLE)
+        for name, column in columns.items():
+            rows[name] = column[other]
+        self._held.append(rows)
 
 
 class Numbering:
@@ -263,7 +281,7 @@ class Numbering:
         """The number of each value."""
         if not self.values:
             return self._searched(values)
-        slots = values * _SPREAD[0] >> np.uint64(64 - _SLOT_BITS)
+        slots = values * _SPREAD["address"] >> np.uint64(64 - _SLOT_BITS)
         found: Numbers = self._in_slot[slots]
         others = np.flatnonzero(self._values[found] != values)
         if len(others):

@@ -23,6 +23,8 @@ _HEAD = 8
 _UNPACKED_BYTES = 1 << 20
 _NONE = np.empty(0, np.int64)
 _LOW, _SHORT = np.uint64(0xFFFFFFFF), np.uint64(0xFFFF)
+# Type and size of a record in its first word.
+_TELLING = np.uint64(0xFFFF_0000_FFFF_FFFF)
 
 
 def unpack(form: str, data: bytes, at: int = 0) -> tuple[int, ...]:
@@ -126,7 +128,7 @@ class RecordWalker:
         """Every whole record up to one that ends a block."""
         words = np.frombuffer(data, "<u8", (len(data) - at) // 8, at)
         start = _starts(words, len(data) - at)
-        kind, misc, size = (column.astype(np.int64) for column in _heads(words[start]))
+        kind, misc, size = (column.view(np.int64) for column in _heads(words.take(start)))
         if len(kind) and kind[-1] in _WITH_DATA:
             (length,) = unpack(_WITH_DATA[kind[-1]], data, at + int(start[-1]) * 8 + _HEAD)
             self._skip = -(-length // 8) * 8
@@ -173,8 +175,7 @@ def _run(words: Words, at: int, size: int) -> NDArray[np.int64]:
     most = (len(words) - at) // size
     probe = _FIRST_PROBE
     while most:
-        kinds, _, sizes = _heads(words[at : at + min(probe, most) * size : size])
-        other = np.flatnonzero((kinds != kinds[0]) | (sizes != sizes[0]))
+        other = np.flatnonzero((words[at : at + min(probe, most) * size : size] ^ words[at]) & _TELLING)
         if len(other) or probe >= most:
             count = int(other[0]) if len(other) else min(probe, most)
             return at + size * np.arange(count, dtype=np.int64)

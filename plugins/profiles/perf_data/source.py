@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from linesmith.plugins.profiles.perf_data.header import PerfEvent, PerfHeader, S
 from linesmith.plugins.profiles.perf_data.processes import Processes, add_decoded
 from linesmith.plugins.profiles.perf_data.records import PerfRecord, RecordBlock, blocks_of, low_half, unpack
 from linesmith.plugins.profiles.sample_profile import profile_of_samples
-from linesmith.plugins.profiles.samples import SAMPLE, Code, Rows, Samples, Words, ahead
+from linesmith.plugins.profiles.samples import Code, Columns, Samples, Words, ahead
 
 _GROUP = 1 << 3
 _READ_TIMES = (1 << 0, 1 << 1)
@@ -34,6 +34,7 @@ _CHAIN = 8
 _CONTEXTS = (1 << 64) - 4095
 _PIECE = 4 << 20
 _MOST_LOST = 1 << 48
+_MOST_WEIGHT = np.uint64(0xFFFFFFFF)
 
 
 @dataclass(slots=True)
@@ -55,33 +56,34 @@ class _SampleCursor:
         self.at = np.minimum(self.at + count, self.end + 1)
 
 
-def sample_rows(
+def sample_columns(
     block: RecordBlock, numbers: NDArray[np.int64], event: PerfEvent, number: Callable[[Code], int]
-) -> tuple[Rows, int]:
+) -> tuple[Columns, int]:
     """The samples with these numbers in the block, all of one event, and how many more of them are damaged.
 
     ``number`` numbers who called their code.
     """
     start = block.start[numbers]
     cursor = _SampleCursor(block.words, start + 1, start + block.size[numbers] // 8)
-    rows = np.zeros(len(numbers), SAMPLE)
-    rows["cpu"] = rows["pid"] = -1
-    rows["mode"] = block.misc[numbers] & _MODE
-    _fixed(rows, cursor, event.fields)
+    none = np.zeros(len(numbers), np.uint64)
+    found: dict[str, NDArray[Any]] = dict.fromkeys(("address", "ip", "source", "code", "weight"), none)
+    found["cpu"] = found["pid"] = np.full(len(numbers), -1, np.int32)
+    found["mode"] = block.misc[numbers] & _MODE
+    _fixed(found, cursor, event.fields)
     chains = _variable(cursor, event)
     if event.fields & (SampleField.WEIGHT | SampleField.WEIGHT_STRUCT):
         weight = cursor.take()
-        whole = np.minimum(weight, np.uint64(0xFFFFFFFF))
-        rows["weight"] = whole if event.fields & SampleField.WEIGHT else weight & np.uint64(0xFFFFFFFF)
-    rows["samples"], rows["timed"] = 1, rows["weight"] > 0
+        whole = event.fields & SampleField.WEIGHT
+        found["weight"] = np.minimum(weight, _MOST_WEIGHT) if whole else weight & _MOST_WEIGHT
     if event.fields & SampleField.DATA_SRC:
-        rows["source"] = cursor.take()
+        found["source"] = cursor.take()
     sound = cursor.at <= cursor.end
     if chains is not None and len(chains):
         distinct, which = np.unique(chains, axis=0, return_inverse=True)
         codes = [number(Code(returns=returns_of(chain))) for chain in distinct.tolist()]
-        rows["code"] = np.array(codes, np.uint32)[which.reshape(-1)]
-    return rows if sound.all() else rows[sound], int(len(rows) - sound.sum())
+        found["code"] = np.array(codes, np.uint32)[which.reshape(-1)]
+    damaged = len(numbers) - int(sound.sum())
+    return ({name: column[sound] for name, column in found.items()} if damaged else found), damaged
 
 
 def identifiers(block: RecordBlock, numbers: NDArray[np.int64], event: PerfEvent) -> Words:
@@ -91,19 +93,19 @@ def identifiers(block: RecordBlock, numbers: NDArray[np.int64], event: PerfEvent
     return block.words.take(block.start[numbers] + at, mode="clip")
 
 
-def _fixed(rows: Rows, cursor: _SampleCursor, fields: int) -> None:
+def _fixed(found: dict[str, NDArray[Any]], cursor: _SampleCursor, fields: int) -> None:
     """The fields of one word each, from the first to the period."""
     cursor.skip(1 if fields & SampleField.IDENTIFIER else 0)
     if fields & SampleField.IP:
-        rows["ip"] = cursor.take()
+        found["ip"] = cursor.take()
     if fields & SampleField.TID:
-        rows["pid"] = low_half(cursor.take()).astype(np.uint32).view(np.int32)
+        found["pid"] = low_half(cursor.take()).astype(np.uint32).view(np.int32)
     cursor.skip(1 if fields & SampleField.TIME else 0)
     if fields & SampleField.ADDR:
-        rows["address"] = cursor.take()
+        found["address"] = cursor.take()
     cursor.skip(sum(1 for one in (SampleField.ID, SampleField.STREAM_ID) if fields & one))
     if fields & SampleField.CPU:
-        rows["cpu"] = low_half(cursor.take()).astype(np.uint32).view(np.int32)
+        found["cpu"] = low_half(cursor.take()).astype(np.uint32).view(np.int32)
     cursor.skip(1 if fields & SampleField.PERIOD else 0)
 
 
@@ -184,10 +186,10 @@ class _Stream:
 
     def read(self, file: IO[bytes]) -> None:
         """Take in every record. Raises ``ValueError`` and ``struct.error`` for damaged ones."""
-        for rows in ahead(self._rows(ahead(blocks_of(_pieces(file, self._header), self._header.unfinished)))):
-            self._samples.add_rows(rows)
+        for columns in ahead(self._columns(ahead(blocks_of(_pieces(file, self._header), self._header.unfinished)))):
+            self._samples.add_columns(columns)
 
-    def _rows(self, blocks: Iterator[RecordBlock]) -> Iterator[Rows]:
+    def _columns(self, blocks: Iterator[RecordBlock]) -> Iterator[Columns]:
         """The samples of the blocks; takes in the other records."""
         for block in blocks:
             # A pipe tells of an event in front of its samples, which may be in the same block.
@@ -237,7 +239,7 @@ class _Stream:
                 self._header.take(kind, record)
                 self._processes.take(kind, record)
 
-    def _samples_in(self, block: RecordBlock) -> Iterator[Rows]:
+    def _samples_in(self, block: RecordBlock) -> Iterator[Columns]:
         numbers = np.flatnonzero(block.kind == PerfRecord.SAMPLE)
         events = self._header.events
         if not len(numbers):
@@ -251,9 +253,9 @@ class _Stream:
             groups = [(events[event], some) for event, some in by_id if event is not None]
             self._samples.unread += sum(len(some) for event, some in by_id if event is None)
         for event, some in groups:
-            rows, damaged = sample_rows(block, some, event, self._samples.number)
+            columns, damaged = sample_columns(block, some, event, self._samples.number)
             self._samples.unread += damaged
-            yield rows
+            yield columns
 
 
 def _pieces(file: IO[bytes], header: PerfHeader) -> Iterator[bytes]:
