@@ -219,24 +219,16 @@ def _accesses(
     for row, each in zip(block.rows, counts, strict=False):
         symbol, object_file, source, nodes, _ = row.tail
         function, cut = _function_of(symbol, source, longest, row.origin)
-        cell = row.numbers.get
         yield Access(
-            cell("offset"),
-            function,
-            cell("cpus"),
-            cell("cycles_remote"),
-            cell("cycles_local"),
-            cell("cycles_load"),
-            cell("code_address"),
-            object_file,
-            source,
-            nodes,
-            row.process,
-            row.kernel,
-            cut,
-            row.line,
-            records=cell("records"),
-            **dict(zip(named, each, strict=True)),
+            **{"offset": None, **row.numbers, **dict(zip(named, each, strict=True))},
+            function=function,
+            object_file=object_file,
+            source=source,
+            nodes=nodes,
+            process=row.process,
+            kernel=row.kernel,
+            symbol_cut=cut,
+            text_line=row.line,
         )
 
 

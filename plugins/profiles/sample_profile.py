@@ -55,7 +55,9 @@ def profile_of_samples(
     line_bytes = 128 if machine.startswith("ppc") else 64
     # Samples that tell of no mappings: every process has its own memory.
     processes = processes or Processes()
-    found = shared_lines(samples, line_bytes, machine in _ARM, processes.locate)
+    for rows in samples.batches():
+        processes.locate(rows)
+    found = shared_lines(samples, line_bytes, machine in _ARM)
     found.tally.update({SampleOutcome.NOT_READ: samples.unread, SampleOutcome.LOST: samples.lost})
     outcomes = tuple((one, found.tally[one]) for one in SampleOutcome if found.tally[one])
     if not found.places:

@@ -4,24 +4,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linesmith.analyzer.model import SampleOutcome
-from linesmith.plugins.profiles.samples import (
-    DataSources,
-    LineKeys,
-    Mode,
-    Numbering,
-    Numbers,
-    Rows,
-    Samples,
-    Words,
-    ahead,
-)
+from linesmith.plugins.profiles.samples import DataSources, LineKeys, Mode, Numbering, Numbers, Rows, Samples, Words
 
 # The report of perf leaves lines out that have less than a thousandth of the cost.
 MOST_LINES = 1000
@@ -63,23 +52,21 @@ class SharedLines:
     count: int
 
 
-def shared_lines(samples: Samples, line_bytes: int, by_peer: bool, locate: Callable[[Rows], None]) -> SharedLines:
+def shared_lines(samples: Samples, line_bytes: int, by_peer: bool) -> SharedLines:
     """The lines that a CPU found modified in another's cache, or got from another core.
 
     The cost of a line are its HITM loads; where ``by_peer`` holds or there are none, its peer snoops.
     """
     keys, sources = LineKeys(line_bytes), DataSources()
-    lines, hitm, peer = _contended(ahead(_located(samples, locate)), keys, sources)
+    lines, hitm, peer = _contended(samples, keys, sources)
     cost = peer if by_peer or not hitm.any() else hitm
     order = np.lexsort((lines, -(hitm + peer), -cost))[:MOST_LINES]
     rank = np.full(len(lines), -1, np.int64)
     rank[order] = np.arange(len(order))
     tally: Counter[SampleOutcome] = Counter()
-    grouping = _Grouping(line_bytes)
-    for rows, kind, line in ahead(_on_lines(samples, keys, sources, lines, rank, tally)):
-        grouping.add(rows, kind, line)
+    groups = _groups(samples, keys, sources, lines, rank, tally, line_bytes)
     places = tuple(keys.place(int(lines[at])) for at in order)
-    return SharedLines(places, grouping.groups(), sources, tally, int(hitm.sum()), int(peer.sum()), len(lines))
+    return SharedLines(places, groups, sources, tally, int(hitm.sum()), int(peer.sum()), len(lines))
 
 
 def _memory(rows: Rows, kind: Numbers, sources: DataSources) -> NDArray[np.bool_]:
@@ -89,16 +76,10 @@ def _memory(rows: Rows, kind: Numbers, sources: DataSources) -> NDArray[np.bool_
     return found
 
 
-def _located(samples: Samples, locate: Callable[[Rows], None]) -> Iterator[Rows]:
-    for rows in samples.batches():
-        locate(rows)
-        yield rows
-
-
-def _contended(batches: Iterator[Rows], keys: LineKeys, sources: DataSources) -> tuple[Words, Numbers, Numbers]:
+def _contended(samples: Samples, keys: LineKeys, sources: DataSources) -> tuple[Words, Numbers, Numbers]:
     """Keys of the shared lines in rising order, with their HITM loads and peer snoops."""
     found: list[tuple[Words, Numbers, Numbers]] = [(np.empty(0, np.uint64), *(np.empty(0, np.int64),) * 2)]
-    for rows in batches:
+    for rows in samples.batches():
         kind = sources.of(rows["source"])
         hitm = (sources.column("hitm_local") + sources.column("hitm_remote"))[kind]
         peer = (sources.column("peer_local") + sources.column("peer_remote"))[kind]
@@ -116,10 +97,17 @@ def _summed(found: list[tuple[Words, Numbers, Numbers]]) -> tuple[Words, Numbers
     return lines, np.bincount(at, hitm, len(lines)).astype(np.int64), np.bincount(at, peer, len(lines)).astype(np.int64)
 
 
-def _on_lines(
-    samples: Samples, keys: LineKeys, sources: DataSources, lines: Words, rank: Numbers, tally: Counter[SampleOutcome]
-) -> Iterator[tuple[Rows, Numbers, Numbers]]:
-    """The samples on lines with a rank, with their data sources and these ranks; every one is counted in ``tally``."""
+def _groups(
+    samples: Samples,
+    keys: LineKeys,
+    sources: DataSources,
+    lines: Words,
+    rank: Numbers,
+    tally: Counter[SampleOutcome],
+    line_bytes: int,
+) -> NDArray[np.void]:
+    """The samples on lines with a rank, grouped; every sample is counted in ``tally``."""
+    grouping = _Grouping(line_bytes)
     for rows in samples.batches():
         kind = sources.of(rows["source"])
         memory = _memory(rows, kind, sources)
@@ -139,7 +127,8 @@ def _on_lines(
         tally[SampleOutcome.SHARED_LINE] += _number(rows, at[ranked != _UNSHARED])
         on_line = ranked >= 0
         at = at[on_line]
-        yield rows.take(at), kind[at], ranked[on_line]
+        grouping.add(rows.take(at), kind[at], ranked[on_line])
+    return grouping.groups()
 
 
 def _number(rows: Rows, which: NDArray[np.bool_] | NDArray[np.intp]) -> int:

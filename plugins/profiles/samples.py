@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from enum import IntEnum
+from itertools import count
 from typing import Any, TypeVar
 
 import numpy as np
@@ -81,16 +82,8 @@ _COLUMNS = [
 ]  # fmt: skip
 _SUMMED = ("samples", "timed", "weight")
 SAMPLE = np.dtype([*_COLUMNS, ("space", "u4"), ("first", "u4"), ("samples", "u4"), ("timed", "u4")], align=True)
-# What equal samples are equal in, with the factor that spreads it over the slots of a table.
-_SPREAD = {
-    "address": np.uint64(0x9E3779B97F4A7C15),
-    "ip": np.uint64(0xC2B2AE3D27D4EB4F),
-    "source": np.uint64(0x165667B19E3779F9),
-    "cpu": np.uint64(0xD6E8FEB86659FD93),
-    "pid": np.uint64(0xA0761D6478BD642F),
-    "code": np.uint64(0xE7037ED1A0B428DB),
-    "mode": np.uint64(0x8EBC6AF09C88C6E3),
-}
+# What equal samples are equal in, with the odd factor that spreads it over the slots of a table.
+_SPREAD = {name: np.uint64(pow(0x9E3779B97F4A7C15, at, 1 << 64)) for at, (name, _) in enumerate(_COLUMNS[:-1], 1)}
 _SLOT_BITS = 16
 Rows = NDArray[np.void]
 Columns = Mapping[str, NDArray[Any]]
@@ -173,13 +166,11 @@ class Samples:
     lost: int = 0
     _count: int = 0
     _held: list[Rows] = field(default_factory=list)
-    _table: Rows = field(default_factory=lambda: np.zeros(1 << _SLOT_BITS, SAMPLE))
+    _table: dict[str, NDArray[Any]] = field(
+        default_factory=lambda: {name: np.zeros(1 << _SLOT_BITS, SAMPLE[name]) for name in SAMPLE.names or ()}
+    )
     _pending: list[tuple[object, ...]] = field(default_factory=list)
     _numbers: dict[Code, int] = field(default_factory=lambda: {Code(): 0})
-    # What is equal in the samples of each row of the table.
-    _known: dict[str, NDArray[Any]] = field(
-        default_factory=lambda: {name: np.zeros(1 << _SLOT_BITS, SAMPLE[name]) for name in _SPREAD}
-    )
 
     def add(
         self,
@@ -193,18 +184,10 @@ class Samples:
         mode: Mode = Mode.UNKNOWN,
     ) -> None:
         """Add one sample; ``source`` is its ``perf_mem_data_src``. Numbers beyond their column are cut to it."""
-        self._pending.append(
-            (
-                (address or 0) & _WORD,
-                (ip or 0) & _WORD,
-                source & _WORD,
-                -1 if cpu is None else cpu & 0x7FFFFFFF,
-                -1 if pid is None else pid & 0x7FFFFFFF,
-                code,
-                mode,
-                min(weight or 0, 0xFFFFFFFF),
-            )
-        )
+        self._pending.append((
+            (address or 0) & _WORD, (ip or 0) & _WORD, source & _WORD, -1 if cpu is None else cpu & 0x7FFFFFFF,
+            -1 if pid is None else pid & 0x7FFFFFFF, code, mode, min(weight or 0, 0xFFFFFFFF),
+        ))  # fmt: skip
         if len(self._pending) >= _BATCH:
             self._flush()
 
@@ -223,8 +206,8 @@ class Samples:
     def batches(self) -> Iterator[Rows]:
         """All samples, some at a time; may be asked for again."""
         self._flush()
-        self._held.append(self._table[self._table["samples"] > 0])
-        self._table["samples"] = 0
+        self._held.append(_rows_of(self._table, np.flatnonzero(self._table["samples"])))
+        self._table["samples"][:] = 0
         yield from filter(len, self._held)
 
     def _flush(self) -> None:
@@ -238,13 +221,13 @@ class Samples:
 
         The first of each slot is in the table: on contended lines the same code meets the same bytes again and again.
         """
-        count = len(columns["weight"])
-        first = np.arange(self._count, self._count + count)
-        self._count += count
-        columns = {"first": first, "samples": np.ones(count, np.uint32), "timed": columns["weight"] > 0, **columns}
-        other = first >= 0
-        if count >= _FEW:
-            mixed = np.zeros(count, np.uint64)
+        number = len(columns["weight"])
+        first = np.arange(self._count, self._count + number)
+        self._count += number
+        columns = {"first": first, "samples": np.ones(number, np.uint32), "timed": columns["weight"] > 0, **columns}
+        other = np.ones(number, np.bool_)
+        if number >= _FEW:
+            mixed = np.zeros(number, np.uint64)
             for name, factor in _SPREAD.items():
                 mixed += columns[name].astype(np.uint64) * factor
             slots = (mixed >> np.uint64(64 - _SLOT_BITS)).astype(np.int64)
@@ -252,19 +235,21 @@ class Samples:
             taken, at = np.unique(slots[free], return_index=True)
             for name, column in columns.items():
                 self._table[name][taken] = 0 if name in _SUMMED else column[free[at]]
+            other[:] = False
             for name in _SPREAD:
-                self._known[name][taken] = columns[name][free[at]]
-            other = np.zeros(count, np.bool_)
-            for name, known in self._known.items():
-                other |= known.take(slots) != columns[name]
+                other |= self._table[name].take(slots) != columns[name]
             equal = np.flatnonzero(~other)
             for name in _SUMMED:
                 sums = np.bincount(slots.take(equal), columns[name].take(equal), 1 << _SLOT_BITS)
-                self._table[name] += sums.astype(np.uint64).astype(SAMPLE[name])
-        rows = np.zeros(np.count_nonzero(other), SAMPLE)
-        for name, column in columns.items():
-            rows[name] = column[other]
-        self._held.append(rows)
+                self._table[name] += sums.astype(SAMPLE[name])
+        self._held.append(_rows_of(columns, np.flatnonzero(other)))
+
+
+def _rows_of(columns: Columns, which: NDArray[np.intp]) -> Rows:
+    rows = np.zeros(len(which), SAMPLE)
+    for name, column in columns.items():
+        rows[name] = column[which]
+    return rows
 
 
 class Numbering:
@@ -272,42 +257,14 @@ class Numbering:
 
     def __init__(self) -> None:
         self.values: list[int] = []
-        self._values = self._sorted = np.empty(0, np.uint64)
-        self._numbers = np.empty(0, np.int64)
-        # The number of some value of each slot: looking there is five times as quick as searching.
-        self._in_slot = np.zeros(1 << _SLOT_BITS, np.int64)
+        self._numbers: dict[int, int] = {}
 
     def of(self, values: Words) -> Numbers:
         """The number of each value."""
-        if not self.values:
-            return self._searched(values)
-        slots = values * _SPREAD["address"] >> np.uint64(64 - _SLOT_BITS)
-        found: Numbers = self._in_slot[slots]
-        others = np.flatnonzero(self._values[found] != values)
-        if len(others):
-            found[others] = self._searched(values[others])
-            self._in_slot[slots[others]] = found[others]
-        return found
-
-    def _searched(self, values: Words) -> Numbers:
-        at, known = self._look_up(values)
-        if not known.all():
-            new = np.unique(values[~known])
-            numbers = np.arange(len(self.values), len(self.values) + len(new))
-            self.values += new.tolist()
-            self._values = np.concatenate((self._values, new))
-            together = np.concatenate((self._sorted, new))
-            order = np.argsort(together)
-            self._sorted = together[order]
-            self._numbers = np.concatenate((self._numbers, numbers))[order]
-            at, _ = self._look_up(values)
-        return self._numbers[at]
-
-    def _look_up(self, values: Words) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        if not len(self._sorted):
-            return np.zeros(len(values), np.intp), np.zeros(len(values), np.bool_)
-        at = np.minimum(np.searchsorted(self._sorted, values), len(self._sorted) - 1)
-        return at, self._sorted[at] == values
+        distinct, which = np.unique(values, return_inverse=True)
+        self.values += [one for one in distinct.tolist() if one not in self._numbers]
+        self._numbers.update(zip(self.values[len(self._numbers) :], count(len(self._numbers)), strict=False))
+        return np.array([self._numbers[one] for one in distinct.tolist()], np.int64)[which]
 
 
 class LineKeys:
