@@ -210,11 +210,11 @@ def _accesses(
     block: LineBlock, shares: Mapping[str, Sequence[float]], totals: dict[str, int], display: str, longest: int
 ) -> Iterator[Access]:
     """The rows with shares turned into counts, column by column."""
-    sound = (value for value in shares if value in totals and value not in ("", "?"))
-    columns = (
-        (value, _counts_of(totals[value], shares[value])) for value in sound if not _exceeds_whole(shares[value])
-    )
-    named = _named(columns, display)
+    columns: dict[str, Sequence[int]] = {}
+    for value, column in shares.items():
+        if value in totals and value not in ("", "?") and not _exceeds_whole(column):
+            columns[value] = _counts_of(totals[value], column)
+    named = _named(columns.items(), display)
     counts = zip(*named.values(), strict=True) if named else repeat(())
     for row, each in zip(block.rows, counts, strict=False):
         symbol, object_file, source, nodes, _ = row.tail
@@ -249,11 +249,9 @@ def _counts_of(total: int, shares: Sequence[float]) -> Sequence[int]:
         return [round(share * total / 100) for share in shares]
     exact = [share / whole * total for share in shares]
     counts = [int(value) for value in exact]
-    missing = total - sum(counts)
-    if missing > 0:
-        remainders = [count - value for count, value in zip(counts, exact, strict=True)]
-        for at in sorted(range(len(shares)), key=remainders.__getitem__)[:missing]:
-            counts[at] += 1
+    by_remainder = sorted(range(len(shares)), key=lambda at: counts[at] - exact[at])
+    for at in by_remainder[: max(total - sum(counts), 0)]:
+        counts[at] += 1
     return counts
 
 

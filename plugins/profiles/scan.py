@@ -331,12 +331,9 @@ class RowPattern:
         self._shares = tuple(column.value for column in front if column.cells is c.SHARE)
         places = [(at, column) for at, column in enumerate(front) if column.value and column.cells is not c.SHARE]
         self._process = max((at for at, column in places if column.cells is c.PROCESS), default=-1)
+        numbers = [(at, column) for at, column in places if column.cells is not c.PROCESS]
         # What each number fills, where it stands and its base.
-        self._numbers = [
-            (column.value, at, 16 if column.cells is c.ADDRESS else 10)
-            for at, column in places
-            if column.cells is not c.PROCESS
-        ]
+        self._numbers = [(column.value, at, 16 if column.cells is c.ADDRESS else 10) for at, column in numbers]
 
     def read(self, cursor: TextCursor) -> Sequence[ReportRow]:
         """The rows that are all of the next lines, some at a time; none where a line has to be read word by word."""
@@ -349,16 +346,10 @@ class RowPattern:
             tail = _tail(text, self._heading)
             if tail is None:
                 break
-            row = ReportRow(
-                line.number,
-                self._shares,
-                tuple(map(float, cells[: len(self._shares)])),
-                {value: int(cells[at], base) for value, at, base in self._numbers},
-                cells[self._process] if self._process >= 0 else None,
-                KERNEL_MODES.get(mode),
-                tail,
-            )
-            rows.append(row)
+            shares = tuple(map(float, cells[: len(self._shares)]))
+            numbers = {value: int(cells[at], base) for value, at, base in self._numbers}
+            process = cells[self._process] if self._process >= 0 else None
+            rows.append(ReportRow(line.number, self._shares, shares, numbers, process, KERNEL_MODES.get(mode), tail))
         return rows if rows and ends_row(cursor, len(rows)) else rows[:-1]
 
 
