@@ -60,7 +60,7 @@ def shared_lines(samples: Samples, line_bytes: int, by_peer: bool) -> SharedLine
     keys, sources = LineKeys(line_bytes), DataSources()
     lines, hitm, peer = _contended(samples, keys, sources)
     cost = peer if by_peer or not hitm.any() else hitm
-    order = np.lexsort((lines, -(hitm + peer), -cost))[:MOST_LINES]
+    order = np.lexsort((lines, keys.regions(lines), -(hitm + peer), -cost))[:MOST_LINES]
     rank = np.full(len(lines), -1, np.int64)
     rank[order] = np.arange(len(order))
     tally: Counter[SampleOutcome] = Counter()

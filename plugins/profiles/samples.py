@@ -281,6 +281,11 @@ class LineKeys:
         number = self._regions.of(region).astype(np.uint64)
         return number << np.uint64(_REGION_BITS) | (address & self._mask) >> self._shift
 
+    def regions(self, keys: Words) -> Words:
+        """The space and the 64 GiB of each line in one number, by which lines of equal cost are in order."""
+        found: Words = np.array(self._regions.values, np.uint64)[keys >> np.uint64(_REGION_BITS)]
+        return found
+
     def place(self, key: int) -> tuple[int, int]:
         """The space and the address of a line."""
         region = self._regions.values[key >> _REGION_BITS]
