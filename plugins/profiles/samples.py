@@ -199,7 +199,7 @@ class Samples:
         return self._numbers.get(code, 0)
 
     def add_columns(self, columns: Columns) -> None:
-        """Add many samples at once: their columns by name, without what is counted of them but ``weight``, in cycles."""
+        """Add many samples at once: their columns by name, of the counts only ``weight``, in cycles."""
         self._flush()
         self._take(columns)
 
