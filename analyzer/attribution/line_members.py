@@ -124,6 +124,7 @@ class _AccessPlace:
     within: tuple[tuple[str, int], ...] = ()
     spots: frozenset[Spot] = frozenset()
     moved: int = 0
+    type: str = ""
 
 
 def line_members(line: CacheLine, objects: Sequence[LineObject], evidence: CodeEvidence) -> tuple[LineMember, ...]:
@@ -174,7 +175,8 @@ def _place(access: Access, possible: _Possible, evidence: CodeEvidence, fitting:
             within = tuple((name, place - begin) for name, begin in leaf.chain)
             folded = evidence.containment.folded
             spots = frozenset(folded(entered.record, place - entered.offset) for entered in leaf.entered)
-            return _AccessPlace(leaf.path, offset, place, leaf.size, lock, within, spots, offset - place - one.start)
+            moved, type_ = offset - place - one.start, f"{leaf.member.type}{'[]' * bool(leaf.member.dimensions)}"
+            return _AccessPlace(leaf.path, offset, place, leaf.size, lock, within, spots, moved, type_)
         if one.variable and 0 <= place < (one.size or 0):
             return _AccessPlace(f"{one.variable}+{place:#x}" if place else one.variable, offset, place, None, False)
     return _AccessPlace(f"{offset:#x}", offset, None, None, False)
@@ -276,6 +278,7 @@ def _member(spot: _AccessPlace, group: Sequence[Access], evidence: CodeEvidence)
         write_inferred=inferred,
         callers=_callers(group),
         moved=spot.moved,
+        type=spot.type,
     )
 
 

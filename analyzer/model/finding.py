@@ -195,7 +195,7 @@ class LineMember:
     the object or where no object is known. ``doubted`` tells that this is one of the object's misfits: the member is
     there in the ELF file, but what was sampled is probably another one. ``callers`` are who came to it, by contended
     accesses: not the helpers that take its lock or link it, but who called these, and who called that. ``moved`` is by
-    how many bytes it lies elsewhere in the object than the ELF file lays it out.
+    how many bytes it lies elsewhere in the object than the ELF file lays it out. ``type`` is as declared.
     """
 
     path: str
@@ -211,6 +211,7 @@ class LineMember:
     doubted: bool = False
     callers: tuple[CallPath, ...] = ()
     moved: int = 0
+    type: str = ""
 
     @property
     def begin(self) -> int | None:

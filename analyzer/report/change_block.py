@@ -12,24 +12,31 @@ from linesmith.analyzer.layouts.containment import containment_of
 from linesmith.analyzer.layouts.gaps import lines
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
+    Bounds,
     Candidate,
     Finding,
-    HolderChange,
     Judgement,
-    MemoryUse,
     Sharded,
-    SlabBasis,
     StructuralAdvice,
 )
-from linesmith.analyzer.report.candidate import Numbered, Proposed, Saving, Suggested, change, saved, short_change
+from linesmith.analyzer.report.candidate import (
+    Numbered,
+    Proposed,
+    Saving,
+    Suggested,
+    change,
+    holder_rows,
+    memory_rows,
+    saved,
+    short_change,
+)
 from linesmith.analyzer.report.findings import line_facts
-from linesmith.analyzer.report.hot import met_sentences, what_to_do
+from linesmith.analyzer.report.hot import is_inner, met_sentences, shown_name, users_in, what_to_do
 from linesmith.analyzer.report.prose import WIDTH, counted, label_rows, labelled, prose, shell_rows
-from linesmith.analyzer.report.record_changes import RecordAnswer, RecordChange, reason_of
-from linesmith.analyzer.report.structure import tables
+from linesmith.analyzer.report.record_changes import RecordAnswer, RecordChange, reason_of, tables
 from linesmith.analyzer.sharing.changed_lines import KEY, MOST_LINES, RecordSide, changed_lines, worse
 from linesmith.analyzer.sharing.parts import own_members
-from linesmith.analyzer.sharing.records import WORTH_CHANGING, RecordPair, users_of
+from linesmith.analyzer.sharing.records import WORTH_CHANGING, RecordContention, RecordPair
 
 LABEL = 10
 _ELEMENT = re.compile(r"\[\d+\]")
@@ -38,12 +45,13 @@ ROOMY = 36
 MOST_WHY, MOST_FUNCTIONS = 3, 2
 MOST_NEIGHBOURS = 4
 MOST_ROWS, MOST_REASONS, MOST_ACCESSORS = 2, 3, 4
-# Caches, and records around the changed one.
-MOST_CACHES = 2
-MOST_HOLDERS = 2
 # Files that a reader has to give, or gave none of.
-PLAN = "PLAN.toml names the source tree, the build and the benchmark (docs/tuning.md)."
-_OWN_FILE = "give the ELF file of the build that was profiled, or a perf.data: its addresses tell the objects"
+PLAN = "PLAN.toml: see docs/tuning.md"
+_NOT_YET = "not yet: only when `then`, on hardware, has shown the gain"
+_OWN_FILE = (
+    "give the ELF file of the build that was profiled; or a perf.data and a `linesmith snapshot` of the same boot,"
+    " which names objects by address"
+)
 _UNREAD = "the source, which was not read; "
 # Words of other chapters: of the note on what was checked, of a diagnosis.
 _OF_LINE = re.compile(r" \((\d+(?:\.\d+)?%) of the line\)")
@@ -88,7 +96,7 @@ def _not_changed(suggested: Suggested, answer: RecordAnswer, line: Proposed | No
     instead = instead or "; ".join(one for one in advised if ": " in one and not any(word in one for word in layouts))
     yield from [("instead", instead)] if instead and not more else []
     sampled = line is None or not line.finding.simulated
-    more = more or _OWN_FILE * (not answer.record and sampled)
+    more = more or _OWN_FILE * (sampled and (not answer.record or (record is not None and is_inner(record))))
     yield from [("find out", more)] if more else []
     facts = line_facts(line.finding) if line else ()
     wanted = ("evidence",) if answer.record else ("object", "evidence")
@@ -139,19 +147,21 @@ def layout_rows(
     yield "saves", candidate.judgement.refusal or saves
     if (found := candidate.judgement).runs:
         yield "interval", _covered(traced=found.runs == 1)
-    yield from (("worse", one) for one in [worse(found)] if one)
+    alone = RecordContention("", (), 0, 0.0, 0.0, Bounds(), findings=tuple(record))
+    known = next((one for one in suggested.records if finding.rank in {of.rank for of in one.findings}), alone)
+    yield from labelled("worse", worse(found, lambda one, other: _code(one, other, known, loads=False)))
     if found.runs:
         of, whole = f"accesses to {counted(found.objects, 'object')}", f"{found.before:,.0f} {counted_as}"
         if found.runs == 1:
             # What `hot` counts are objects as they began in the recording, on lines that it names by them.
-            differ = ", so pairs have other counts than in `hot`" * (found.objects > 1 or found.phases > 1)
+            differ = " (one pair may differ from `hot`)" * (found.objects > 1 or found.phases > 1)
             at = f" at {found.phases} offsets in a line" * (found.phases > 1)
             made = f"{found.accesses:,} recorded {of}{at}, scaled to the record's {whole}{differ}"
         else:
-            made = f"{found.runs} runs reconstructed from the samples, {found.accesses:,} {of}; their misses (loads and"
-            made += f" stores that fetch the line from another CPU) are scaled to the {whole}, so pairs have other"
-            made += " counts than in `hot`"
-        yield "replayed", f"{made}; no time is measured"
+            made = f"{found.runs} runs reconstructed from the samples, {found.accesses:,} {of}. Misses are loads and"
+            made += f" stores that fetch the line from another CPU, scaled to add up to the record's {whole}; `hot`"
+            made += " counts loads alone"
+        yield "replayed", f"{made}. No time is measured"
     # Clauses of a diagnosis that say what no layout removes.
     removes = "does not remove", "no layout removes"
     clauses = finding.triage.sentence.split("; ")
@@ -167,16 +177,15 @@ def layout_rows(
     yield "size", f"{_size(candidate)}; {moved}, a diff of {counted(churn.lines, 'line')}"
     notes = (note for note in candidate.notes if note.startswith(_ONLY_WHERE))
     yield from (("needs", note.removeprefix(_ONLY_WHERE)) for note in notes)
-    yield from labelled("memory", _memory_rows(*candidate.memory))
-    yield from labelled("grows too", _holder_rows(candidate.holders))
+    yield from labelled("memory", memory_rows(*candidate.memory))
+    yield from labelled("grows too", holder_rows(candidate.holders))
     if candidate.loose:
         aligned = max(candidate.after.natural_alignment, candidate.after.alignment or 1)
         caches = listed(candidate.loose, MOST_NEIGHBOURS)
         yield "but", f"{caches} do not align objects to {aligned} bytes; the saving is what is left with that"
     yield from (("doubt", one) for one in [candidate.doubt] if one)
     yield from (_checked(note, scanned="--tree" in suggested.given) for note in candidate.notes[-1:])
-    met = (one.pairs for one in suggested.records if finding.rank in {of.rank for of in one.findings})
-    yield from labelled("why", _why(candidate, record, next(met, ())))
+    yield from labelled("why", _why(candidate, record, known))
 
 
 def _covered(*, traced: bool) -> str:
@@ -202,8 +211,8 @@ def saved_words(saving: Saving | None, counted_as: str, whole: str) -> str:
     if saving is None:
         return "nothing is known"
     share, interval = with_span(saving.share, saving.interval.low, saving.interval.high)
-    record = f", of which {saving.before:,.0f} are the record's" * (round(saving.before) != round(saving.whole))
-    counts = f"{saving.before - saving.after:,.0f} of {saving.whole:,.0f}{record}"
+    record = f"the record's {saving.before:,.0f} and of " * (round(saving.before) != round(saving.whole))
+    counts = f"{saving.before - saving.after:,.0f} of {record}{'all ' * bool(record)}{saving.whole:,.0f}"
     return f"{share} of the {counted_as} of the {whole} (80% interval {interval}): {counts}"
 
 
@@ -215,31 +224,35 @@ def _size(candidate: Candidate) -> str:
     return f"{before.size:,} -> {after.size:,} bytes, {lines(before)} -> {counted(candidate.lines, 'line')}"
 
 
-def _why(candidate: Candidate, findings: Sequence[Finding], met_by: Sequence[RecordPair]) -> Iterator[str]:
+def _why(candidate: Candidate, findings: Sequence[Finding], known: RecordContention) -> Iterator[str]:
     """The pairs of members that wait less for each other, with who stores and who loads, and the others as one."""
-    known = {(one.victim, one.writer): one for one in met_by}
     counts = candidate.judgement.by_pair
     better = [pair for pair, (before, after) in counts.items() if before > after]
     for victim, writer in (shown := better[:MOST_WHY]):
         before, after = counts[victim, writer]
-        yield _pair(victim, writer, f"{before:,.0f} -> {after:,.0f} misses", findings, known.get((victim, writer)))
+        yield _pair(victim, writer, f"{before:,.0f} -> {after:,.0f} misses", known)
     met = [one for finding in findings for one in finding.triage.pairs]
     rest = [sum(counts[pair][when] for pair in shown) for when in (0, 1)]
     judged = candidate.judgement
     if better and abs(judged.saved - rest[0] + rest[1]) >= 1:
         yield f"all other misses on the record, net: {judged.before - rest[0]:,.0f} -> {judged.after - rest[1]:,.0f}"
     for pair in met[: 0 if better else MOST_WHY]:
-        yield _pair(pair.reader, pair.writer, f"{pair.weight:,.0f} {findings[0].unit}", findings)
+        yield _pair(pair.reader, pair.writer, f"{pair.weight:,.0f} {findings[0].unit}", known)
 
 
-def _pair(victim: str, writer: str, counts: str, findings: Sequence[Finding], met: RecordPair | None = None) -> str:
-    """Who waits for whom, and where in the code: by the lines that were explained, else by all."""
-    members = [one for finding in findings for one in finding.members]
-    stores, loads = users_of(writer, members, writing=True), users_of(victim, members, writing=False)
-    sides = ("stores", stores or tuple(met.stores if met else ())), ("loads", loads or tuple(met.waits if met else ()))
-    code = "; ".join(f"{verb} by {listed(names, MOST_FUNCTIONS)}" for verb, names in sides if names)
+def _pair(victim: str, writer: str, counts: str, known: RecordContention) -> str:
+    """Who waits for whom, and where in the code."""
     stored = "itself" if victim == writer else writer
-    return f"{victim} misses after stores to {stored}{f' ({code})' if code else ''}: {counts}"
+    return f"{victim} misses after stores to {stored}{_code(victim, writer, known)}: {counts}"
+
+
+def _code(victim: str, writer: str, known: RecordContention, *, loads: bool = True) -> str:
+    """Who stores, who loads, and who called them, in parentheses."""
+    met = [one for one in known.pairs if (one.victim, one.writer) == (victim, writer)]
+    met = met or [RecordPair(victim, writer, "", Bounds())]
+    most, sides = 1 if known.callers else MOST_FUNCTIONS, (("stores", True), ("loads", False))[: 1 + loads]
+    texts = [f"{verb} by {who}" for verb, writes in sides if (who := users_in(known, met, most, writes=writes))]
+    return f" ({'; '.join(texts)})" if texts else ""
 
 
 def _line_rows(
@@ -255,42 +268,10 @@ def _line_rows(
     members = [member for one in record for member in own_members(one)]
     where, rows = changed_lines(candidate, (before, after), finding, members, min(columns, WIDTH) - LABEL - 2, most)
     if rows:
-        yield "lines", f"{where}{': ' * bool(where)}{KEY.format(finding.unit)}"
+        yield "lines", KEY.format(finding.unit)
         width = max(len(when) for when, _ in rows)
         yield from (("", f"{when:>{width}}: {what}") for when, what in rows)
-
-
-def _holder_rows(holders: Sequence[HolderChange]) -> Iterator[str]:
-    """What becomes of the records around the changed one, and of their slabs: the costliest by name."""
-    for one in holders[:MOST_HOLDERS]:
-        uses = one.memory or ()
-        slabs = " -> ".join(f"{use.objects_per_slab} in {counted(1 << use.order, 'page')}" for use in uses)
-        held = f", {slabs} of {uses[-1].cache}" if uses else ""
-        yield f"{one.record} {one.before:,} -> {one.after:,} bytes{held}"
-    if len(holders) > MOST_HOLDERS:
-        yield f"and {counted(len(holders) - MOST_HOLDERS, 'more record')}"
-
-
-def _memory_rows(before: Sequence[MemoryUse], after: Sequence[MemoryUse]) -> Iterator[str]:
-    """What the objects cost in each slab cache, the costliest first; unchanged ones together."""
-    pairs = list(zip(before, after, strict=False))
-    changed = [pair for pair in pairs if slabs_differ(*pair)]
-    changed.sort(key=lambda pair: pair[1].pages_per_1000 / pair[0].pages_per_1000, reverse=True)
-    for old, new in changed[:MOST_CACHES]:
-        mib = [f"{use.bytes_per_100000 / (1 << 20):,.1f}" for use in (old, new)]
-        pages = f"{old.pages_per_1000:,} -> {counted(new.pages_per_1000, 'page')} for 1,000 objects"
-        yield f"{old.cache}: {pages}, {mib[0]} -> {mib[1]} MiB for 100,000 ({old.basis.value})"
-    if len(changed) > MOST_CACHES:
-        yield f"and {counted(len(changed) - MOST_CACHES, 'more cache')}"
-    same = [old for old, new in pairs if not slabs_differ(old, new)]
-    if same:
-        names = (f"{use.cache}{' (assumed)' * (use.basis is SlabBasis.ASSUMED)}" for use in same)
-        yield f"unchanged in slabs of {listed(names, MOST_CACHES)}"
-
-
-def slabs_differ(old: MemoryUse, new: MemoryUse) -> bool:
-    """Whether the objects need other slabs than before."""
-    return (old.stride, old.order, old.pages_per_1000) != (new.stride, new.order, new.pages_per_1000)
+        yield from (("", f"(lines {one})") for one in [where] if one)
 
 
 # A change of the structure.
@@ -315,8 +296,9 @@ def _structure_rows(one: RecordChange, answer: RecordAnswer, suggested: Suggeste
     notes = map(_per_thread, advice.notes) if program else advice.notes
     yield from labelled("costs", [*notes, *costs][:MOST_REASONS])
     yield "unchecked", f"{_UNREAD if '--tree' not in suggested.given else ''}what else relies on these members"
-    then = "no patch is written for this: change the source, then `linesmith bench PLAN.toml FILE.patch`"
-    yield "then", f"{then}; send it if that shows a gain. {PLAN}"
+    yield "then", "change the source by hand (there is no patch for this) and save the diff as FILE.patch;"
+    yield "", f"linesmith bench PLAN.toml FILE.patch  # {PLAN}"
+    yield "send", _NOT_YET
 
 
 def _per_thread(text: str) -> str:
@@ -331,14 +313,16 @@ def _gained(one: RecordChange, advice: StructuralAdvice, answer: RecordAnswer, s
         copies = f"; with {gain.ways} copies by {gain.by}" if gain.ways > 1 else ""
         return f"{saved_words(one.saves, 'misses', 'profile')}{copies}; {gain.basis}"
     record = next((one for one in suggested.records if one.name == answer.record), None)
-    parts = [0.0, 0.0]
+    parts, names = [0.0, 0.0], dict[str, None]()
     for pair in record.pairs if record else ():
         if _ELEMENT.sub("", pair.writer) in advice.members:
-            parts[_ELEMENT.sub("", pair.victim) not in advice.members] += pair.contended.most
+            next_to = _ELEMENT.sub("", pair.victim) not in advice.members
+            parts[next_to] += pair.contended.most
+            names |= {shown_name(record, pair.victim): None} if record and next_to else {}
     known = record if record and record.contended else None
     own, near = (min(part / known.contended, 1) * known.share if known else 0.0 for part in parts)
     limit = f"; at most the {own:.0%} that wait on {listed(advice.members, MOST_NEIGHBOURS)}" if own else ""
-    around = f" and the {near:.0%} that wait on members next to them" * (near >= WORTH_CHANGING)
+    around = f" and the {near:.0%} that wait on {listed(names, MOST_NEIGHBOURS)} next to it" * (near >= WORTH_CHANGING)
     return f"not estimated: nothing was replayed{limit}{around}"
 
 
@@ -349,10 +333,11 @@ def _commands(one: RecordChange, answer: RecordAnswer, suggested: Suggested, col
     given = (*suggested.given, "--type", one.candidate.type if one.candidate else answer.record)
     if one.numbered:
         tree = () if "--tree" in given else ("--tree", "DIR")
-        words = ("linesmith", "patch", *given, "--candidate", one.numbered.name, *tree)
+        name = one.numbered.name
+        words = ("linesmith", "patch", *given, "--candidate", name, *tree, "-o", f"{name}.patch")
         yield from shell_rows(f"  {'patch':<{LABEL - 1}}", words, columns)
-        measured = "linesmith bench PLAN.toml FILE.patch  # on hardware; send it if that shows the gain"
-        yield from label_rows([("then", measured), ("", PLAN)], LABEL, columns)
+        measured = f"linesmith bench PLAN.toml {name}.patch  # {PLAN}"
+        yield from label_rows([("then", measured), ("send", _NOT_YET)], LABEL, columns)
     shown = ("--candidate", one.numbered.name) if one.numbered else ("--full",)
     yield from shell_rows(f"  {'more':<{LABEL - 1}}", ("linesmith", "suggest", *given, *shown), columns)
 

@@ -11,11 +11,12 @@ from itertools import zip_longest
 from pathlib import Path
 
 from linesmith.analyzer.base.text import listed, with_cxx_names
-from linesmith.analyzer.model import Bounds, ElfIdentity, LineMember, TriageKind
+from linesmith.analyzer.model import Bounds, ElfIdentity, LineMember, Outcome, TriageKind
 from linesmith.analyzer.report.findings import ProfileSection, count_range
 from linesmith.analyzer.report.prose import WIDTH, counted, cut, in_columns, prose, shell_rows, wrapped
 from linesmith.analyzer.sharing.findings import recorded_from
-from linesmith.analyzer.sharing.records import WORTH_MOVING, RecordContention, RecordPair, quiet, users_of
+from linesmith.analyzer.sharing.parts import users_of
+from linesmith.analyzer.sharing.records import WORTH_MOVING, RecordContention, RecordPair, quiet
 from linesmith.analyzer.sharing.triage import doubted, mostly_doubted
 
 # Records that have a row at most, and the least share of one; the others are counted in one row.
@@ -28,7 +29,7 @@ _SUGGEST = (
 )
 # Lines of a row, of one among many, of all records together and of the paragraph; characters of a remark and of a
 # command; remarks; kinds of memory that holds no known record.
-MOST_CELL, LEAST_CELL, MOST_TABLE, MOST_PARAGRAPH = 6, 4, 38, 8
+MOST_CELL, LEAST_CELL, MOST_TABLE, MOST_PARAGRAPH = 6, 4, 37, 8
 MOST_REMARK, MOST_COMMAND, MOST_REMARKS, MOST_PLACES = 180, 60, 2, 4
 # What a narrow cell leaves out: functions, then remedies that no layout is.
 _LEFT_OUT = re.compile(r", in [^;]+"), re.compile(r"(?<=true sharing|k contention): [^;]+(?=; )")
@@ -80,7 +81,10 @@ def render_table(
         command = shell_rows("next:", (*suggest, *(("--type", helped.type) if helped else ())), columns)
         blocks.append("\n".join([prose(f"{gain}; {_SUGGEST}", then="  ", columns=columns), *command]))
     if first := helped or next((one for one in records if one.name and one.kinds and not one.apart), None):
-        blocks.append(_paragraph(first, unit(shown), columns))
+        row = next(one for one in records if one.name and not one.apart)
+        why = f", {'the largest gain' if helped else 'the first that is explained'}" if first is not row else ""
+        why += f" (--type {row.type} shows row 1)" if why and row.type else ""
+        blocks.append(_paragraph(first, f"{first.name}{why}", unit(shown), columns))
     return "\n\n".join(filter(None, blocks)) + "\n"
 
 
@@ -91,9 +95,12 @@ def _head(records: Sequence[RecordContention], elf: ElfIdentity, shown: ProfileS
     whole = sum(one.contended for one in records) / (sum(one.share for one in records) or 1)
     contended = f"{whole:,.0f} {unit(shown)}"
     title = f" ({profile.title})" if profile.title else ""
-    which = f", report {shown.section} of {shown.sections}{title}, --section takes another," * (shown.sections > 1)
+    other = shown.section % shown.sections + 1
+    if shown.sections > 1:
+        titled = f": {profile.title}" if profile.title else ""
+        title = f" (report {shown.section} of {shown.sections}{titled}; --section {other} shows report {other})"
     build = f", build-id {elf.build_id[:12]}" if elf.build_id else ""
-    of = f"{Path(profile.source).name}{which or title} on {Path(elf.path).name}{build}"
+    of = f"{Path(profile.source).name}{title} on {Path(elf.path).name}{build}"
     yield prose(f"{of}: {known:.1%} of {contended} attributed to records", then="  ", columns=columns)
     if recording := profile.recording:
         nodes = counted(len(set(recording.nodes)) or 1, "node")
@@ -180,7 +187,8 @@ def record_rows(
         place = one.places[0] if one.places else "heap" if recording and recording.ring == "user" else ""
         kind, _, name = place.partition(" ")
         where = _PLACES.get(place, kind if name == one.name else place)
-        record = ": ".join((one.name, ", ".join(filter(None, (where, counted(one.lines, "line"))))))
+        whose = " in an unknown struct" * is_inner(one)
+        record = ": ".join((f"{one.name}{whose}", ", ".join(filter(None, (where, counted(one.lines, "line"))))))
         yield RecordRow(f"{one.share:.1%}", by_layout(one), record, members_that_meet(one), what_to_do(one))
     unknown, apart = [one for one in records if not one.name and not one.apart], [one for one in records if one.apart]
     owners = ", ".join(f"{one.apart} {one.share:.1%}" for one in apart)
@@ -228,12 +236,15 @@ _NEIGHBOUR = re.compile(r"(?<= of the )(.+?) at (-?)0x[0-9a-f]+\Z")
 _BY_ALIGNING = frozenset((TriageKind.SEVERAL_OBJECTS, TriageKind.ADJACENT_LINE))
 _OF_LAYOUT = _BY_ALIGNING | {TriageKind.FALSE_SHARING, TriageKind.STRADDLE}
 _REMEDIES = {
-    TriageKind.LOCK_CONTENTION: "shard {}",
+    TriageKind.LOCK_CONTENTION: "shard {} or hold it shorter",
     TriageKind.SEVERAL_OBJECTS: "align each to a line of its own",
     TriageKind.ADJACENT_LINE: "align to 128 bytes",
     TriageKind.STRADDLE: "move it off the boundary of two lines",
     TriageKind.NO_WRITER: "sample stores, too",
 }
+
+
+_WHOSE = "find out which struct holds it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,8 +263,15 @@ class PairGroup:
     of_other: bool
 
 
-# Links of lists and trees, which no CPU can have of its own.
-_LINKS = ("next", "prev", "pprev", "first", "rb_left", "rb_right", "rb_node", "rb_leftmost", "__rb_parent_color")
+# What makes stores to a member fewer, by its type and path; the first that fits.
+_FEWER = (
+    (r"(?:^|[\W_])rb_|_tree", "shard or shorten the tree of {}"),
+    (r"list_(?:bl_)?(?:head|node)|\b(?:next|prev|pprev|first)\Z", "shard or shorten the list of {}"),
+    (r"atomic|refcount|kref|percpu_(?:counter|ref)", "count {} per CPU or in batches"),
+    (r"[*\[]|^(?:struct|union|class|float|double)\b", "only another algorithm writes {} less often"),
+    (r"\b_?[Bb]ool\b|^enum|(?:_|\b)(?:flags?|state)\Z|\b(?:on|is|has)_\w+\Z", "read {} before writing it"),
+    ("", "write {} less often (a counter: per CPU, a flag: read it first)"),
+)
 
 
 def _parts(one: RecordContention) -> Iterator[tuple[TriageKind, str, PairGroup | None]]:
@@ -274,11 +292,28 @@ def _parts(one: RecordContention) -> Iterator[tuple[TriageKind, str, PairGroup |
             of_lock = any(member.path == leaf and member.lock for member in _members(one))
             if of_lock and TriageKind.LOCK_CONTENTION in known:
                 continue
-            own_copy = "" if leaf.rpartition(".")[2] in _LINKS else f" or per {'thread' if one.program else 'CPU'}"
-            yield kind, f"write {leaf} less often{own_copy}", own
+            yield kind, _fewer(one, leaf), own
         else:
-            remedy = _REMEDIES.get(kind, "").format((own and own.writer) or "the lock")
+            remedy = (
+                _WHOSE if is_inner(one) and own else _REMEDIES.get(kind, "").format((own and own.writer) or "the lock")
+            )
             yield kind, remedy, own if kind is TriageKind.LOCK_CONTENTION else other
+
+
+def is_inner(one: RecordContention) -> bool:
+    """Whether all that is known is a type that many records hold."""
+    return any(it.objects and it.objects[0].outcome is Outcome.INNER_TYPE_ONLY for it in one.findings[:1])
+
+
+def _fewer(one: RecordContention, name: str) -> str:
+    """How stores to a member, or to those inside it, become fewer: by what it is."""
+    inside = name.removesuffix(" (?)").replace("[]", "")
+    known = next((it for it in _members(one) if inside in (it.path, it.top)), None)
+    if known and known.lock:
+        return _REMEDIES[TriageKind.LOCK_CONTENTION].format(name)
+    declared = f"{known.type} {known.path}" if known else inside
+    remedy = next(words for shape, words in _FEWER if re.search(shape, declared)).format(name)
+    return remedy.replace("per CPU", "per thread") if one.program else remedy
 
 
 def _shown_groups(one: RecordContention) -> list[PairGroup]:
@@ -320,15 +355,16 @@ def _met(one: RecordContention, same: Sequence[tuple[PairGroup, str]], most: int
     group, by = same[0]
     if group.itself and not used and len(same) == 1:
         return f"{_leaf(one, group.writer)} is written by several CPUs{f', in {by}' if by else ''}"
-    names = [_leaf(one, group.writer)] if group.itself else [_shown(one, name) for name in group.victims]
+    names = [_leaf(one, group.writer)] if group.itself else [shown_name(one, name) for name in group.victims]
     missing = f"{listed(names, most)}{f' (in {used})' if used else ''} {'misses' if len(names) == 1 else 'miss'}"
     stored = (
-        f"{'itself' if each.itself else _shown(one, each.writer)}{f' by {code}' if code else ''}" for each, code in same
+        f"{'itself' if each.itself else shown_name(one, each.writer)}{f' by {code}' if code else ''}"
+        for each, code in same
     )
     return f"{missing} after stores to {', or to '.join(stored)}"
 
 
-def _shown(one: RecordContention, name: str) -> str:
+def shown_name(one: RecordContention, name: str) -> str:
     """A member, with a mark where it may be another one; one of another object on the line without the distance."""
     shown = _NEIGHBOUR.sub(lambda found: f"{found[1]} {'before' if found[2] else 'behind'} it", name)
     return f"{shown} (?)" if any(_INDEX.sub("", name) in doubted(finding) for finding in one.findings) else shown
@@ -345,7 +381,7 @@ def _leaf(one: RecordContention, name: str) -> str:
     for member in mine if not all(member.lock for member in mine) else ():
         counts[member.path] += member.writes + sum(function.contended for function in member.functions)
     path = counts.most_common(1)[0][0] if counts else name
-    return path if path.startswith(f"{name}.") else _shown(one, name)
+    return path if path.startswith(f"{name}.") else shown_name(one, name)
 
 
 def _touched(one: RecordContention) -> str:
@@ -353,7 +389,7 @@ def _touched(one: RecordContention) -> str:
     counts: Counter[str] = Counter()
     for member in _members(one):
         counts[member.top] += sum(function.contended for function in member.functions)
-    return listed([_shown(one, name) for name, count in counts.most_common() if count], MOST_VICTIMS) or "not known"
+    return listed([shown_name(one, name) for name, count in counts.most_common() if count], MOST_VICTIMS) or "not known"
 
 
 def what_to_do(one: RecordContention) -> str:
@@ -363,25 +399,24 @@ def what_to_do(one: RecordContention) -> str:
 
 def _separate(one: RecordContention, group: PairGroup) -> str:
     """Which member to separate from those that miss after stores to it; how, `suggest` says."""
-    writer = _shown(one, group.writer)
+    writer = shown_name(one, group.writer)
     if one.fixed:
-        return f"no order helps, all of it is one line: write {writer} less often"
+        return f"no order helps, all of it is one line: {_fewer(one, writer)}"
     if by_layout(one) == "-":
         return "no order removes enough of it"
     array = _INDEX.sub("", group.pairs[0].writer)
     if all(_INDEX.sub("", pair.victim) == array for pair in group.pairs):
         return f"align the elements of {array} to a line each"
-    return f"separate {writer} from {listed([_shown(one, name) for name in group.victims], MOST_VICTIMS)}"
+    return f"separate {writer} from {listed([shown_name(one, name) for name in group.victims], MOST_VICTIMS)}"
 
 
-def _paragraph(one: RecordContention, unit: str, columns: int) -> str:
+def _paragraph(one: RecordContention, title: str, unit: str, columns: int) -> str:
     """Who misses on the record, who writes, and from where, in whole sentences; ``unit`` is what the profile counts."""
     sentences = list(met_sentences(one, unit))
     lock = next((finding.lock for finding in one.findings if finding.lock), None)
-    sentences += [f"These functions are called from {came}."] if (came := _callers(one)) else []
     if lock and lock.holders:
         sentences.append(f"The lock {lock.name} is held in {listed(lock.holders, MOST_FUNCTIONS)}.")
-    texts = (f"{one.name}: {' '.join(sentences[:count])}" for count in range(len(sentences), 0, -1))
+    texts = (f"{title}: {' '.join(sentences[:count])}" for count in range(len(sentences), 0, -1))
     shown = [prose(text, columns=columns) for text in texts]
     return next((text for text in shown if len(text.splitlines()) <= MOST_PARAGRAPH), "".join(shown[-1:]))
 
@@ -397,8 +432,8 @@ def met_sentences(one: RecordContention, unit: str) -> Iterator[str]:
         # Samples do not say after stores to which of several members: the same misses are counted once.
         same = [each for each in every if (each.victims, each.contended) == (group.victims, group.contended)]
         same = [group] if sure or group.contended.least else same
-        by = [(each, _storing(one, each) if each.writer not in stored else "") for each in same]
-        what = _met(one, by, MOST_NAMED, _functions(group.pairs, writes=False))
+        by = [(each, users_in(one, each.pairs, writes=True) if each.writer not in stored else "") for each in same]
+        what = _met(one, by, MOST_NAMED, users_in(one, group.pairs, writes=False))
         most = group.contended.most
         contended = Bounds(most, most) if len(same) > 1 else group.contended
         yield f"{what}: {count_range(contended)}{'' if stored else f' {unit}'} ({_share(one, contended)})."
@@ -418,12 +453,6 @@ def met_sentences(one: RecordContention, unit: str) -> Iterator[str]:
         yield "What is marked (?) may be another member in the build of the report: give its own ELF file to know."
 
 
-def _storing(one: RecordContention, group: PairGroup) -> str:
-    """The functions that were seen to store, else those whose code does."""
-    inferred = users_of(group.writer, _members(one), writing=True)
-    return _functions(group.pairs, writes=True) or listed(inferred, MOST_FUNCTIONS)
-
-
 def _share(one: RecordContention, amount: Bounds) -> str:
     """Of all contention of the profile."""
     share = amount.times(one.share / one.contended if one.contended else 0.0)
@@ -431,18 +460,16 @@ def _share(one: RecordContention, amount: Bounds) -> str:
     return "less than 0.1%" if share.most < _LEAST_SHARE else words
 
 
-def _functions(pairs: Sequence[RecordPair], writes: bool) -> str:
-    counts: Counter[str] = Counter()
+def users_in(one: RecordContention, pairs: Sequence[RecordPair], most: int = MOST_FUNCTIONS, *, writes: bool) -> str:
+    """Who waits, or who was seen to store, else whose code does, and who called most of them."""
+    users, callers = Counter[str](), Counter[str]()
     for pair in pairs:
-        counts.update(pair.stores if writes else pair.waits)
-    return listed([name for name, _ in counts.most_common()], MOST_FUNCTIONS)
-
-
-def _callers(one: RecordContention) -> str:
-    """Who calls the functions that meet on the heaviest pairs, where the profile has callers."""
-    names = {_INDEX.sub("", name) for pair in one.pairs[:MOST_GROUPS] for name in (pair.victim, pair.writer)}
-    counts: Counter[str] = Counter()
-    for member in (member for finding in one.findings for member in finding.members if member.top in names):
-        direct = {function.name for function in member.functions}
-        counts.update({path.functions[0]: path.count for path in member.callers if path.functions[0] not in direct})
-    return listed([name for name, _ in counts.most_common()], MOST_FUNCTIONS)
+        found = pair.stores if writes else pair.waits
+        users.update(found)
+        callers[one.called_from(pair.writer if writes else pair.victim, found)] += round(pair.contended.most)
+    name = _INDEX.sub("", pairs[0].writer if writes else pairs[0].victim)
+    own = [member for member in _members(one) if name in (member.top, member.path)]
+    names = [user for user, _ in users.most_common()] or list(users_of(name, own, writing=writes))
+    called = "".join(f", called from {caller}" for caller, _ in callers.most_common(1) if caller)
+    seen = not (writes and own) or one.findings[0].simulated or any(member.writes for member in own)
+    return f"{listed(names, most)}{'' if seen else ' (inferred)'}{called}" if names else ""

@@ -93,7 +93,7 @@ def shell_rows(label: str, words: Iterable[str], columns: int = WIDTH) -> list[s
     """A command behind its label, in lines that a shell joins; an option stays with its value."""
     parts: list[str] = []
     for word in map(shlex.quote, words):
-        if parts and parts[-1].startswith("--") and not word.startswith("-"):
+        if parts and parts[-1].startswith("-") and not word.startswith("-"):
             parts[-1] += f" {word}"
         else:
             parts.append(word)

@@ -7,7 +7,7 @@ and, before the change, its share of the contended accesses of the record.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.base.text import listed
@@ -28,10 +28,7 @@ MOST_LINES, LEAST_HOT, LEAST_SHARE = 4, 0.05, 0.005
 MOST_NAMES, MOST_WORSE = 3, 2
 
 # With the unit of the profile.
-KEY = (
-    "members by offset, R if read, W if written, and before the change with their share of the struct's {} on hot"
-    " lines; * marks what moves, cold what has no access in the profile"
-)
+KEY = "offset, name (* moves), R read, W written, % of its {}; unseen: not in the profile"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +147,7 @@ def _row(
     *,
     shares: bool,
 ) -> str:
-    """``0 root R 37%, 16 guard* RW 39% and 5 cold``: those ``marked`` as vital, of others as many as fit."""
+    """``0 root R 37%, 16 guard* RW 39% and 5 unseen``: those ``marked`` as vital, of others as many as fit."""
     moved, vital = marked
     if not there:
         return "nothing of the object"
@@ -166,7 +163,7 @@ def _row(
             letters = f" {use.letters}{share}" if use and use.letters else ""
             name = f"{one.name}{'*' if one.name in moved else ''}"
             words.append(f"rest of {name}" if one.name in begun else f"{inside + one.offset} {name}{letters}")
-        counts = (len(shown) - most, "more"), (len(there) - len(shown), "cold")
+        counts = (len(shown) - most, "more"), (len(there) - len(shown), "unseen")
         rest = ", ".join(f"{count} {what}" for count, what in counts if count)
         text = " and ".join(filter(None, (", ".join(words), rest)))
         if len(text) <= width:
@@ -174,18 +171,29 @@ def _row(
     return text
 
 
-def worse(found: Judgement) -> str:
-    """What gets more misses with the change, the pairs with most first, as a clause; empty without a replay."""
+def worse(found: Judgement, code: Callable[[str, str], str] = lambda *_: "") -> list[str]:
+    """What gets more misses with the change, the pairs with most first, each a clause; empty without a replay.
+
+    ``code`` says in parentheses who stores, by the member that misses and the one that is stored to.
+    """
     if not found.runs:
-        return ""
-    met = found.by_pair.items()
-    sums = {f"{one} after stores to {'itself' if one == other else other}": counts for (one, other), counts in met}
-    lines = {listed(one.members, MOST_NAMES): (one.before, one.after) for one in found.lines}
-    for each in (sums, lines):
-        rises = sorted((before - after, what) for what, (before, after) in each.items() if round(after) > round(before))
+        return []
+    pairs = (
+        (pair, f"{pair[0]} misses after stores to {'itself' if pair[0] == pair[1] else pair[1]}", *counts)
+        for pair, counts in found.by_pair.items()
+    )
+    lines = (
+        ((), f"misses on the line of {listed(one.members, MOST_NAMES)}", one.before, one.after) for one in found.lines
+    )
+    for each in (pairs, lines):
+        rises = sorted((old - new, what, pair, old, new) for pair, what, old, new in each if round(new) > round(old))
         if rises:
-            words = [f"of {what}, {each[what][0]:,.0f} -> {each[what][1]:,.0f}" for _, what in rises[:MOST_WORSE]]
-            more = f", and of {len(rises) - len(words)} more" * (len(rises) > len(words))
-            return f"misses {', and '.join(words)}{more}; the saving is net of {'it' if len(rises) == 1 else 'these'}"
+            shown = rises[:MOST_WORSE]
+            words = [
+                f"{what}{code(*pair) if pair else ''}: {old:,.0f} -> {new:,.0f}" for _, what, pair, old, new in shown
+            ]
+            more = f", and {len(rises) - len(words)} more" * (len(rises) > len(words))
+            words[-1] += f"{more}; the saving is net of {'it' if len(rises) == 1 else 'these'}"
+            return words
     rest = sum(one.before - one.after for one in found.lines) - (found.before - found.after)
-    return f"other lines, {rest:,.0f} more misses; the saving is net" if rest >= 1 else "nothing that the replay saw"
+    return [f"other lines, {rest:,.0f} more misses; the saving is net" if rest >= 1 else "nothing that the replay saw"]

@@ -42,6 +42,10 @@ _MOST_CPUS = 1 << 16
 MOST_FUNCTIONS = 3
 # Stands behind a member's name on the other line of a 128-byte pair, before that line's rank.
 OF_LINE = " of line "
+# Behind a member of another object of the line, or of another variable on it.
+OF_OTHER, _INDEX = " of ", re.compile(r"\[\d+\]")
+# How a function is named that must write a member though no store was sampled.
+WRITES_IT = " writes it"
 
 
 def own_members(finding: Finding) -> tuple[LineMember, ...]:
@@ -259,6 +263,50 @@ def _names(
             whose = name if kind == ObjectKind.GLOBAL and name else f"the {other.type} at {other.start:#x}"
             found[member.offset] += f" of {whose}"
     return found
+
+
+def users_of(name: str, members: Iterable[LineMember], *, writing: bool) -> tuple[str, ...]:
+    """The functions that write, or wait on, the member of that name or path, most samples first.
+
+    Where callers are known these are named. Where no store was sampled those write whose code does; of a lock nobody,
+    since who waits for it may only look at it.
+    """
+    found: Counter[str] = Counter()
+    for member in members:
+        if name not in (member.top, member.path):
+            continue
+        if member.callers and not writing:
+            found.update({path.functions[0]: path.count for path in member.callers if path.functions})
+            continue
+        writer, inferred, _ = member.write_inferred.partition(WRITES_IT)
+        if writing and inferred and not member.lock:
+            found[writer] += 1
+        for one in member.functions:
+            if count := (one.stores or bool(one.writes_inferred)) if writing else one.contended:
+                found[one.name] += count
+    return tuple(function for function, _ in found.most_common())
+
+
+def functions_of(found: Iterable[Finding], name: str, writes: bool) -> dict[str, int]:
+    """The functions that write a member or element, or wait on it, with their samples, most first.
+
+    Those that must write it have none where stores were not sampled.
+    """
+    counts: Counter[str] = Counter()
+    plain = _INDEX.sub("", name).partition(OF_OTHER)[0]
+    for finding in found:
+        # A lock that is the whole object has the name of its type.
+        whole = plain in [one.type for one in finding.objects]
+        own = [member for member in finding.members if member.top == plain or (whole and member.lock)]
+        sampled = any(member.writes for member in own)
+        for member in own:
+            for one in member.functions:
+                # Whoever takes a lock writes it, and who was only seen to wait for it looks at it.
+                takes = writes and member.lock and not sampled and not waits_for_lock(one.name)
+                count = one.stores if writes else one.contended
+                if count or (writes and one.writes_inferred) or takes:
+                    counts[one.name] += one.contended if takes else count
+    return dict(counts.most_common())
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from linesmith.analyzer.attribution.line_objects import is_kernel
-from linesmith.analyzer.attribution.lock import is_lock, waits_for_lock
+from linesmith.analyzer.attribution.lock import is_helper, is_lock
 from linesmith.analyzer.attribution.variables import ObjectMap, lines_apart, main_area
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import (
@@ -21,7 +21,6 @@ from linesmith.analyzer.model import (
     CacheLine,
     Finding,
     LineCost,
-    LineMember,
     ObjectArea,
     ObjectKind,
     Outcome,
@@ -30,7 +29,7 @@ from linesmith.analyzer.model import (
 )
 from linesmith.analyzer.sharing.cost import recorded_cost
 from linesmith.analyzer.sharing.findings import type_of
-from linesmith.analyzer.sharing.parts import OF_LINE, RecordFrame, names_by_address, part_names
+from linesmith.analyzer.sharing.parts import OF_LINE, OF_OTHER, RecordFrame, functions_of, names_by_address, part_names
 
 # A kind that explains less of a record's contention is not named with the main one; so many are.
 KIND_SHARE, MOST_KINDS = 0.25, 2
@@ -39,15 +38,11 @@ WORTH_CHANGING, WORTH_MOVING = 0.01, 0.1
 # A recording with fewer misses in all, or with fewer for each access, has no contention.
 QUIET_MISSES, QUIET_RATE = 100, 1e-4
 _CLEARS = "clear_page"
-# Functions of a pair, on either side.
-MOST_USERS = 12
+# Functions of a pair, on either side, and callers of a function.
+MOST_USERS, MOST_CALLERS = 12, 3
 # Variables that are locks are called by their own name, and those of records up to this size (counters, list heads).
 _SMALL = 32
-# What stands behind a member of another object of the line, or of another variable on it.
-_OF_OTHER = " of "
-_OFFSET, _INDEX = "0x", re.compile(r"\[\d+\]")
-# How a function is named that must write a member though no store was sampled.
-WRITES_IT = " writes it"
+_OFFSET = "0x"
 # What is behind the name of a variable of which there are several.
 _OF_CPU = re.compile(r" of CPU \d+\Z|\[\d+\]\Z|(?<=struct page) struct page\Z")
 _VARIABLES = (ObjectKind.GLOBAL, ObjectKind.PER_CPU)
@@ -77,7 +72,8 @@ class RecordContention:
     who waits for whom, heaviest first. ``fixed`` tells that the whole record lies on one line in any order of its
     members, ``several`` that those who meet are of different objects. ``findings`` are the lines that were explained,
     heaviest first; ``apart`` is the owner of what emulation makes hot. Of ``unknown`` contention the members are not
-    known. ``program`` tells that this is no kernel: threads are what differ, not CPUs.
+    known. ``program`` tells that this is no kernel: threads are what differ, not CPUs. ``callers`` are, by member and
+    function that missed on it, who called that one, with the misses; only of a recording.
     """
 
     name: str
@@ -94,6 +90,7 @@ class RecordContention:
     apart: str = ""
     unknown: float = 0.0
     program: bool = False
+    callers: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
 
     @property
     def type(self) -> str:
@@ -108,6 +105,13 @@ class RecordContention:
             return False
         worth = self.share >= WORTH_CHANGING and self.removable.most >= WORTH_MOVING * self.share
         return worth and not (self.fixed or self.several or self.apart)
+
+    def called_from(self, name: str, users: Collection[str]) -> str:
+        """The function that called most of ``users`` when they missed on a member; ``""`` where nothing shows it."""
+        counts, known = Counter[str](), self.callers.get(name, {})
+        for user in users:
+            counts.update(known.get(user, {}))
+        return max((one for one in counts if one not in users), key=counts.__getitem__, default="")
 
 
 def contention_by_record(
@@ -235,6 +239,7 @@ class _RecordSum:
     several: float = 0.0
     findings: list[tuple[float, Finding]] = field(default_factory=list)
     users: defaultdict[tuple[str, str, bool], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    callers: defaultdict[tuple[str, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     own: int = 0
     unknown: float = 0.0
 
@@ -275,6 +280,15 @@ class _RecordSum:
         limit = Bounds(max(cost.removable.least, cost.adjacent.least), max(cost.removable.most, cost.adjacent.most))
         self.removable += limit.times(min(1.0, share / counted) if counted else 0.0)
         self._add_pairs(line, finding, cost, names)
+        self._add_callers(line, names)
+
+    def _add_callers(self, line: CacheLine, names: Mapping[int, str]) -> None:
+        """Add who called the code of the misses on a line; helpers of locks, lists and trees are passed over."""
+        for access in line.accesses:
+            member = names.get(access.offset, "") if access.offset is not None else ""
+            for path in access.call_paths if member else ():
+                if outer := next((one for one in path.functions if not is_helper(one)), ""):
+                    self.callers[member, access.code][outer] += path.count
 
     def _add_pairs(self, line: CacheLine, finding: Finding | None, cost: LineCost, names: Mapping[int, str]) -> None:
         """Add who waits for whom on a line, and in which functions."""
@@ -290,7 +304,7 @@ class _RecordSum:
                 for writes, member in ((True, writer), (False, victim)):
                     self.users[victim, writer, writes].update(functions_of([finding], member, writes))
             self.pairs[victim, writer] += one.contended
-            if victim != writer and (variables or _OF_OTHER in victim + writer):
+            if victim != writer and (variables or OF_OTHER in victim + writer):
                 self.several += one.contended.most
 
     def record(self, name: str, owner: str, layouts: Layouts | None) -> RecordContention:
@@ -300,6 +314,9 @@ class _RecordSum:
         for pair in (one for one in self.pairs if not (name and one[0].startswith(_OFFSET))):
             waits, stores = (dict(self.users[*pair, writes].most_common(MOST_USERS)) for writes in (False, True))
             pairs.append(RecordPair(*pair, next(iter(stores), ""), self.pairs[pair], waits, stores))
+        callers: dict[str, dict[str, dict[str, int]]] = {}
+        for (member, function), counts in self.callers.items():
+            callers.setdefault(member, {})[function] = dict(counts.most_common(MOST_CALLERS))
         pairs.sort(key=lambda one: (-one.contended.most, one.victim == one.writer, one.victim))
         several = 2 * self.several > sum(one.contended.most for one in pairs if one.victim != one.writer)
         kinds, own = self.kinds, (TriageKind.TRUE_SHARING, TriageKind.LOCK_CONTENTION)
@@ -326,6 +343,7 @@ class _RecordSum:
             owner,
             self.unknown,
             layouts is not None and not is_kernel(layouts),
+            callers,
         )
 
 
@@ -348,47 +366,3 @@ def _fixed(finding: Finding, layouts: Layouts | None) -> bool:
     if layouts is None or first is None or first.layout is None or first.outcome is not Outcome.RESOLVED:
         return False
     return first.phase == 0 and layouts.by_id(first.layout).size <= finding.bytes
-
-
-def users_of(name: str, members: Iterable[LineMember], *, writing: bool) -> tuple[str, ...]:
-    """The functions that write, or wait on, the member of that name or path, most samples first.
-
-    Where callers are known these are named. Where no store was sampled those write whose code does; of a lock nobody,
-    since who waits for it may only look at it.
-    """
-    found: Counter[str] = Counter()
-    for member in members:
-        if name not in (member.top, member.path):
-            continue
-        if member.callers and not writing:
-            found.update({path.functions[0]: path.count for path in member.callers if path.functions})
-            continue
-        writer, inferred, _ = member.write_inferred.partition(WRITES_IT)
-        if writing and inferred and not member.lock:
-            found[writer] += 1
-        for one in member.functions:
-            if count := (one.stores or bool(one.writes_inferred)) if writing else one.contended:
-                found[one.name] += count
-    return tuple(function for function, _ in found.most_common())
-
-
-def functions_of(found: Iterable[Finding], name: str, writes: bool) -> dict[str, int]:
-    """The functions that write a member or element, or wait on it, with their samples, most first.
-
-    Those that must write it have none where stores were not sampled.
-    """
-    counts: Counter[str] = Counter()
-    plain = _INDEX.sub("", name).partition(_OF_OTHER)[0]
-    for finding in found:
-        # A lock that is the whole object has the name of its type.
-        whole = plain in [one.type for one in finding.objects]
-        own = [member for member in finding.members if member.top == plain or (whole and member.lock)]
-        sampled = any(member.writes for member in own)
-        for member in own:
-            for one in member.functions:
-                # Whoever takes a lock writes it, and who was only seen to wait for it looks at it.
-                takes = writes and member.lock and not sampled and not waits_for_lock(one.name)
-                count = one.stores if writes else one.contended
-                if count or (writes and one.writes_inferred) or takes:
-                    counts[one.name] += one.contended if takes else count
-    return dict(counts.most_common())

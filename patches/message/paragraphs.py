@@ -28,7 +28,7 @@ from linesmith.analyzer.model import (
     SourceFact,
     SourceScan,
 )
-from linesmith.analyzer.sharing.records import users_of
+from linesmith.analyzer.sharing.parts import users_of
 from linesmith.patches.edit.verify import Verification
 from linesmith.patches.matrix.evidence import paragraphs, summary, unchecked
 from linesmith.patches.message.trouble import INDENT, bounds, is_judged, joined, separated, things

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from linesmith.analyzer.base.text import WIDTH, listed, paragraph, per_cent, with_span
 from linesmith.analyzer.model import Candidate, Finding, JudgedPair, Judgement, LineMember, Residual
 from linesmith.analyzer.sharing.changed_lines import KEY, RecordSide, changed_lines, worse
-from linesmith.analyzer.sharing.records import users_of
+from linesmith.analyzer.sharing.parts import users_of
 from linesmith.patches.edit.verify import Verification
 
 INDENT = "  "
@@ -150,7 +150,7 @@ def _judged(candidate: Candidate, finding: Finding, title: str, profiled: Profil
         if shown and rest
         else ""
     )
-    rows.append("; ".join(filter(None, (net, f"what gets worse: {worse(judgement)}"))))
+    rows.append("; ".join(filter(None, (net, f"what gets worse: {'; '.join(worse(judgement))}"))))
     text = _table(f"{head} the change:".lstrip(), rows, most, "pairs")
     if not judgement.interval.low <= 0 <= judgement.interval.high:
         return text

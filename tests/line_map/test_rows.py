@@ -270,10 +270,10 @@ def test_lines_and_offsets_count_from_the_object_around_the_record() -> None:
     assert (
         rows(GOES, inside=128)
         == """
-line 2 before: 128 root R 60%, 136 leftmost R 40%, 144 guard* W and 1 cold
-after: 128 root R, 136 leftmost R and 1 cold
-line 3 before: 1 cold
-after: 200 guard* W and 1 cold"""
+line 2 before: 128 root R 60%, 136 leftmost R 40%, 144 guard* W and 1 unseen
+after: 128 root R, 136 leftmost R and 1 unseen
+line 3 before: 1 unseen
+after: 200 guard* W and 1 unseen"""
     )
 
 
@@ -286,15 +286,15 @@ def test_an_object_that_the_change_aligns_begins_elsewhere_afterwards() -> None:
 
 def test_a_member_on_two_lines_is_counted_on_the_first() -> None:
     assert rows(GOES, steps=(4, 4), phase=60).splitlines()[1:] == [
-        "line 1 before: rest of root, 8 leftmost R 40%, 16 guard* W and 1 cold",
-        "after: rest of root, 8 leftmost R and 1 cold",
-        "line 2 before: 1 cold",
-        "after: 72 guard* W and 1 cold",
+        "line 1 before: rest of root, 8 leftmost R 40%, 16 guard* W and 1 unseen",
+        "after: rest of root, 8 leftmost R and 1 unseen",
+        "line 2 before: 1 unseen",
+        "after: 72 guard* W and 1 unseen",
     ]
 
 
 def test_where_there_is_little_room_the_hot_members_stay() -> None:
-    assert rows(GOES, width=20).splitlines()[1] == "line 0 before: 0 root R 60%, 8 leftmost R 40% and 1 more, 1 cold"
+    assert rows(GOES, width=20).splitlines()[1] == "line 0 before: 0 root R 60%, 8 leftmost R 40% and 1 more, 1 unseen"
 
 
 def test_a_store_that_misses_is_no_read() -> None:

@@ -204,7 +204,7 @@ def test_what_gets_worse_is_named_where_the_others_cost_more(tmp_path: Path) -> 
     pairs = (*better.judgement.pairs[:1], JudgedPair("uses", "uses", true_sharing=True, before=3, after=40))
     chosen = replace(better, judgement=replace(better.judgement, after=180, pairs=pairs))
     text = message_of(tmp_path, chosen, finding(), ProfileOrigin())
-    worse = "what gets worse: misses of uses after stores to itself, 3 -> 40; the saving is net of it"
+    worse = "what gets worse: uses misses after stores to itself: 3 -> 40; the saving is net of it"
     assert flowing(text).count(f"all other misses on the struct, net: 40 more; {worse} Move lock") == 1
     assert flowing(text).count("gets worse") == 1
 
@@ -356,13 +356,13 @@ def test_an_alignment_that_all_keep_leaves_one_phase(tmp_path: Path) -> None:
     assert "created without" not in message
 
 
-@pytest.mark.parametrize(("first", "cold"), [(0, 1), (32, 2)])
-def test_the_cache_lines_of_a_variable_are_those_that_the_linker_chose(tmp_path: Path, first: int, cold: int) -> None:
+@pytest.mark.parametrize(("first", "unseen"), [(0, 1), (32, 2)])
+def test_the_cache_lines_of_a_variable_are_those_that_the_linker_chose(tmp_path: Path, first: int, unseen: int) -> None:
     chosen = replace(proposal(), granules=(128, 128), firsts=(first, first))
     rows = (
-        "  line 0 before: 0 root R 95%, 8 lock* RW 5% and 1 cold",
-        "          after: 0 root R and 1 cold",
-        "  line 1 before: 2 cold",
-        f"          after: 64 lock* RW and {cold} cold",
+        "  line 0 before: 0 root R 95%, 8 lock* RW 5% and 1 unseen",
+        "          after: 0 root R and 1 unseen",
+        "  line 1 before: 2 unseen",
+        f"          after: 64 lock* RW and {unseen} unseen",
     )
     assert "\n".join(rows) in message_of(tmp_path, chosen, finding(), ProfileOrigin(members=(READ, LOCKED)))

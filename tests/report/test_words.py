@@ -44,7 +44,7 @@ from linesmith.analyzer.model import (
     Triage,
     TriageKind,
 )
-from linesmith.analyzer.report import structure
+from linesmith.analyzer.report import record_changes
 from linesmith.analyzer.report.findings import ProfileSection, render_lines
 from linesmith.analyzer.report.hot import members_that_meet, render_table, what_to_do
 from linesmith.analyzer.report.prose import fitted
@@ -116,10 +116,12 @@ def test_the_next_command_is_for_the_largest_gain_by_layout() -> None:
 of all  can save  it lives
  30.0%         -  page: slab x, 1      m1 misses after stores to m0  false sharing: no order helps,
                   line                 by store                      all of it is one line: write
-                                                                     m0 less often
+                                                                     m0 less often (a counter: per
+                                                                     CPU, a flag: read it first)
   8.0%    ≤ 2.0%  proxy: slab x, 1     m0 is written by several      true sharing: write m0 less
-                  line                 CPUs, in store; m1 misses     often or per CPU; false
-                                       after stores to m0            sharing: separate m0 from m1
+                  line                 CPUs, in store; m1 misses     often (a counter: per CPU, a
+                                       after stores to m0            flag: read it first); false
+                                                                     sharing: separate m0 from m1
   6.0%    ≤ 5.0%  listener: slab x, 1  m1, m2 and 6 more miss after  false sharing: separate m0
                   line                 stores to m0 by store         from m1, m2 and 6 more
   0.9%            and 1 more record
@@ -130,8 +132,9 @@ largest gain by moving members: listener, at most 5.0% of all misses after store
   Here no layout was tried and no source read: nothing is ready to be sent
 next: linesmith suggest program profile --type listener
 
-listener: m1, m2, m3, m4, m5, m6 and 2 more miss after stores to m0: 560 misses after stores by
-other CPUs (5.6% of all). The rest: 40 (0.4% of all) between other members.
+listener, the largest gain (--type page shows row 1): m1, m2, m3, m4, m5, m6 and 2 more miss after
+stores to m0: 560 misses after stores by other CPUs (5.6% of all). The rest: 40 (0.4% of all)
+between other members.
 """
     )
 
@@ -203,12 +206,18 @@ def test_the_members_of_a_lock_are_no_gain_to_be_had_by_moving_them() -> None:
         (
             "p.http.cum_req",
             ("p", "p", 9),
-            ("p.http.cum_req is written by several CPUs, in store", "write p.http.cum_req less often or per CPU"),
+            (
+                "p.http.cum_req is written by several CPUs, in store",
+                "write p.http.cum_req less often (a counter: per CPU, a flag: read it first)",
+            ),
         ),
         (
             "head",
             ("head", "head", 9),
-            ("head is written by several CPUs, in store", "write head less often or per CPU"),
+            (
+                "head is written by several CPUs, in store",
+                "write head less often (a counter: per CPU, a flag: read it first)",
+            ),
         ),
         (
             "rwsem",
@@ -233,16 +242,38 @@ def test_the_advice_is_about_the_members_that_meet_in_its_row() -> None:
     own = [(f"m{at}", f"m{at}", 900 - at) for at in (1, 2, 3)]
     one = record("proxy", 0.3, 0.1, TriageKind.TRUE_SHARING, *own, ("m4", "m5", 200), ("m6", "m5", 100))
     assert members_that_meet(one) == "m1 is written by several CPUs, in store; m4, m6 miss after stores to m5 by store"
-    advice = "true sharing: write m1 less often or per CPU; false sharing: separate m5 from m4, m6"
+    fewer = "write m1 less often (a counter: per CPU, a flag: read it first)"
+    advice = f"true sharing: {fewer}; false sharing: separate m5 from m4, m6"
     assert what_to_do(one) == advice
     assert what_to_do(replace(one, program=True)) == advice.replace("per CPU", "per thread")
+
+
+@pytest.mark.parametrize(
+    ("declared", "path", "fewer"),
+    [
+        ("atomic_long_t", "load_avg", "count load_avg per CPU or in batches"),
+        ("bool", "dead", "read dead before writing it"),
+        ("int", "on_rq", "read on_rq before writing it"),
+        ("struct rb_node *", "shared.rb.rb_left", "shard or shorten the tree of shared.rb.rb_left"),
+        ("struct list_head *", "lru.prev", "shard or shorten the list of lru.prev"),
+        ("struct pglist_data *", "pgdat", "only another algorithm writes pgdat less often"),
+        ("char[]", "cb", "only another algorithm writes cb less often"),
+        ("arch_spinlock_t", "lock", "shard lock or hold it shorter"),
+    ],
+)
+def test_how_stores_become_fewer_depends_on_what_the_member_is(declared: str, path: str, fewer: str) -> None:
+    top = path.partition(".")[0]
+    one = record("pool", 0.1, 0.0, TriageKind.TRUE_SHARING, (top, top, 9))
+    member = replace(one.findings[0].members[0], path=path, type=declared, lock=path == "lock")
+    one = replace(one, findings=(replace(one.findings[0], members=(member,)),))
+    assert what_to_do(one) == f"true sharing: {fewer}"
 
 
 def test_members_that_two_pieces_of_advice_are_about_are_named_once() -> None:
     one = record("queue", 0.3, 0.0, TriageKind.TRUE_SHARING, ("next", "next", 90), ("lock", "lock", 50))
     one = replace(one, kinds=(TriageKind.TRUE_SHARING, TriageKind.LOCK_CONTENTION))
     assert members_that_meet(one).count("next is written by several CPUs") == 1
-    assert "less often or per" not in what_to_do(one), "a link of a list belongs to no CPU"
+    assert "shard or shorten the list of next" in what_to_do(one), "a link of a list belongs to no CPU"
 
 
 def test_lines_below_the_hottest_are_counted_by_member_and_clearing_a_page_is_not() -> None:
@@ -415,7 +446,7 @@ ADVICE = StructuralAdvice(
 
 def test_structural_advice_as_text() -> None:
     expected = Path(__file__).with_name("expected") / "advice.txt"
-    assert "\n".join(structure.advice_rows(ADVICE, table(MAPPING))) + "\n" == expected.read_text()
+    assert "\n".join(record_changes.advice_rows(ADVICE, table(MAPPING))) + "\n" == expected.read_text()
 
 
 def test_long_sentences_of_an_advice_are_broken_and_its_layout_marks_what_changes() -> None:
@@ -423,7 +454,7 @@ def test_long_sentences_of_an_advice_are_broken_and_its_layout_marks_what_change
     wordy = StructuralAdvice(
         StructureKind.PULL_IN, "mapping", ("lock",), "word " * 60, notes=("note " * 60,), after=(after,)
     )
-    shown = "\n".join(structure.advice_rows(wordy, table(MAPPING, after))).splitlines()
+    shown = "\n".join(record_changes.advice_rows(wordy, table(MAPPING, after))).splitlines()
     told = [row[:6] for row in shown if "word" in row or "note" in row]
     assert told == ["pull i", *["  word"] * 3, "  - no", *["    no"] * 3]
     assert max(len(row) for row in shown if "note" in row) <= 100

@@ -33,7 +33,8 @@ from linesmith.analyzer.report import suggest
 from linesmith.analyzer.report.candidate import Proposed, member_heat, short_change
 from linesmith.analyzer.report.pahole import excerpt
 from linesmith.analyzer.report.prose import wrapped
-from linesmith.analyzer.sharing.records import RecordContention, users_of
+from linesmith.analyzer.sharing.parts import users_of
+from linesmith.analyzer.sharing.records import RecordContention
 from linesmith.tuner.propose.tradeoff import IN_THE_SOURCE
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -203,7 +204,7 @@ NOT_REPLAYED = replace(moved(), judgement=replace(NOT_JUDGED, refusal="Nothing w
         pytest.param(NOT_REPLAYED, "saves Nothing was replayed: no bytes.", id="what is not judged"),
         pytest.param(
             replace(moved(), judgement=replayed(12, runs=1)),
-            "saves 1.8% of the misses of the profile (80% interval 1.2% to 1.9%): 88 of 5,000",
+            "saves 1.8% of the misses of the profile (80% interval 1.2% to 1.9%): 88 of the record's 100 and of all 5,000",
             id="a recorded run",
         ),
         pytest.param(
@@ -221,12 +222,12 @@ NOT_REPLAYED = replace(moved(), judgement=replace(NOT_JUDGED, refusal="Nothing w
         ),
         pytest.param(
             aligned(),
-            "line 0 before: 16 limit R 92%, 24 used* W and 4 cold after: 16 limit R and 2 cold",
+            "line 0 before: 16 limit R 92%, 24 used* W and 4 unseen after: 16 limit R and 2 unseen",
             id="cache lines of an object that begins with a line",
         ),
         pytest.param(
             replace(moved(), judgement=replace(replayed(12), lines=(JudgedLine(("limit", "owner"), 3, 9),))),
-            "worse misses of limit, owner, 3 -> 9; the saving is net of it",
+            "worse misses on the line of limit, owner: 3 -> 9; the saving is net of it",
             id="a line gets more misses",
         ),
     ],

@@ -41,7 +41,7 @@ SPLIT = "count per CPU and add up on reading"
 READ_FIRST = "read before writing, so that an unchanged value is not stored again"
 ALTERNATIVES: dict[TriageKind, tuple[str, ...]] = {
     TriageKind.LOCK_CONTENTION: (SHARD, SHORTEN, "use a smaller or a fairer lock"),
-    TriageKind.TRUE_SHARING: (SPLIT, READ_FIRST, "give each node its own copy"),
+    TriageKind.TRUE_SHARING: (f"a counter: {SPLIT}", f"a flag: {READ_FIRST}", "a list or tree: shard or shorten it"),
     TriageKind.FALSE_SHARING: (READ_FIRST, "move one of them into an object of its own"),
     TriageKind.ADJACENT_LINE: ("align the written line to 128 bytes", "measure with the adjacent-line prefetcher off"),
     TriageKind.SEVERAL_OBJECTS: ("align each object to a cache line where it is allocated",),
@@ -200,7 +200,7 @@ def _unknown_object(finding: Finding) -> str:
     target = finding.objects[0]
     said = f" ({target.reason})" if target.reason and target.outcome is not Outcome.NO_TYPE else ""
     if target.outcome is Outcome.INNER_TYPE_ONLY:
-        held = f", perhaps of {', '.join(target.containers[:3])}" if target.containers else ""
+        held = f", perhaps of {', '.join(target.containers)}" if 0 < len(target.containers) <= MOST_CONSTRAINTS else ""
         return f"only the inner type {target.type}{held} is known, not the struct whose members could move{said}"
     return (
         f"the record on its lines could not be identified{said}, so there is nothing to rearrange; see `linesmith hot`"
