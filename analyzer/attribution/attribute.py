@@ -188,7 +188,10 @@ class _LineClues:
         if allowed is None:
             promising += drifted(self.clues, self.neighbours.proposer)
         ranked = _ranked(_supported(_ranked(map(self.judged, promising)), self.neighbours, self.line))
-        winner = self._smallest(ranked)
+        # The best explanation, or the innermost one within it that explains all that it explains.
+        parts = [one for one in ranked if inside(one.hypothesis, ranked[0].hypothesis, self.containment)]
+        enough = [one for one in parts if one.gain >= ranked[0].gain and one.explained >= ranked[0].explained]
+        winner = min([ranked[0], *enough], key=lambda one: self.containment.layouts.by_id(one.hypothesis.layout).size)
         owner = inf if allowed else self._odds_of_owner(winner)
         rival = self._rival(winner, ranked)
         found = self._with_open_start(self._answer(winner, rival, owner), winner, ranked)
@@ -216,13 +219,6 @@ class _LineClues:
 
     def _odds_of_owner(self, one: _JudgedHypothesis) -> float:
         return odds_of_owner(one.hypothesis, self.clues, self.line.bytes, self.containment)
-
-    def _smallest(self, ranked: Sequence[_JudgedHypothesis]) -> _JudgedHypothesis:
-        """The best explanation, or the innermost one within it that explains all that it explains."""
-        best = ranked[0]
-        parts = [one for one in ranked if inside(one.hypothesis, best.hypothesis, self.containment)]
-        enough = [one for one in parts if one.gain >= best.gain and one.explained >= best.explained]
-        return min([best, *enough], key=lambda one: self.containment.layouts.by_id(one.hypothesis.layout).size)
 
     def _rival(self, one: _JudgedHypothesis, ranked: Iterable[_JudgedHypothesis]) -> _JudgedHypothesis | None:
         """The best explanation by another place."""

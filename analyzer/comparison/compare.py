@@ -138,7 +138,8 @@ def _on_lines(one: Profile) -> float:
 def _scatter(sides: tuple[ProfileSums, ProfileSums], looked: Exposure, exact: bool) -> float:
     """How far rows differ that did not change: see ``Exposure``."""
     if not exact:
-        counts = [{key: waits.total() for key, waits in _members(side).items()} for side in sides]
+        held = [[(key, *it) for key, of in one.objects.items() for it in of.waits.items() if it[0]] for one in sides]
+        counts = [{Place(key, member): waits.total() for key, member, waits in rows} for rows in held]
         return scatter_of([(count, counts[1].get(key, 0)) for key, count in counts[0].items()])
     keys = {**sides[0].meetings, **sides[1].meetings}
     rows = ([round(side.meetings.get(key, _NONE).most) for side in sides] for key in keys)
@@ -150,14 +151,6 @@ def _scatter(sides: tuple[ProfileSums, ProfileSums], looked: Exposure, exact: bo
     if len(squares) < LEAST_ROWS:
         return USUAL_SCATTER
     return max(1.0, squares[int(QUANTILE * (len(squares) - 1))] / QUANTILE_SQUARE)
-
-
-def _members(side: ProfileSums) -> dict[Place, Counter[str]]:
-    """Contended accesses by function of every member that is known."""
-    held = (
-        (Place(type_, member), counts) for type_, one in side.objects.items() for member, counts in one.waits.items()
-    )
-    return {place: counts for place, counts in held if place.member}
 
 
 def ratio_of(before: float, after: float, before_total: float, after_total: float, z: float) -> Bounds:

@@ -70,6 +70,11 @@ PROFILED_MILLISECONDS = 400
 RECORD_SECONDS = 60
 _RECORDED = "recorded.profile"
 _SAMPLES = "perf"  # which has no trace
+_PATCH = "example.patch"
+_NEXT = """\
+next: linesmith record -o profile -- ./program   # your own program, built with -g
+      linesmith hot ./program profile            # then what it prints as next
+"""
 _WRITTEN = """\
 {profile} is in the form of a perf c2c report. Its figures were written for this example, not recorded: \
 {reasons}.
@@ -124,20 +129,28 @@ def chapters(workshop: Workshop, about: str, profile: Profile, suggested: Sugges
     """
     layouts, section = suggested.layouts, ProfileSection(profile, 1, 1)
     yield Chapter("A small program", _the_program(workshop.compiler))
-    yield Chapter("Its layout", pahole.render_text(layouts.variants(TYPE), layouts))
-    yield Chapter("What a profile shows", about + hot.render_table(suggested.records, suggested.elf, section))
-    yield Chapter("The smallest change", suggest.render_text(suggested))
+    of = f"bench {profile.source}"
+    yield Chapter(
+        "Its layout", f"$ linesmith layout bench {TYPE}\n\n{pahole.render_text(layouts.variants(TYPE), layouts)}"
+    )
+    suggested = replace(suggested, given=("bench", profile.source))
+    table = hot.render_table(suggested.records, suggested.elf, section, ("linesmith", "suggest", *suggested.given))
+    yield Chapter("What a profile shows", f"{about}$ linesmith hot {of}\n\n{table}")
+    yield Chapter("The smallest change", f"$ linesmith suggest {of}\n\n{suggest.render_text(suggested)}")
     first = next((line for line in suggested.lines if line.candidates), None)
     if first is None:
         raise NothingToSuggest("nothing to patch: the profile shows no members that are better apart; run it again")
     tree = Tree(workshop.before, cflags=" ".join(FLAGS))
     candidate = first.candidates[0]
     patch = patch_of(candidate, first.finding, tree, 1, confirm(candidate, tree, lambda _: None))
-    yield Chapter("The patch", f"{patch.diff}\nVerified: {patch.verified}\n", is_diff=True)
+    command = f"$ linesmith patch {of} --tree . --cflags='{' '.join(FLAGS)}' -o {_PATCH}"
+    applied = f"$ patch -p1 < {_PATCH} && {' '.join(compile_command(workshop.compiler))}"
+    yield Chapter("The patch", f"{command}\n\n{patch.diff}\nVerified: {patch.verified}\n\n{applied}\n", is_diff=True)
     _apply(patch, workshop)
     choice = here()
     yield Chapter("Before and after, on this machine", _announcement(choice))
     yield Chapter("", race_text(race(workshop.before / "bench", workshop.after / "bench", choice), choice))
+    yield Chapter("", _NEXT)
 
 
 def _the_program(compiler: str) -> str:
@@ -156,6 +169,8 @@ def _announcement(choice: CpuChoice) -> str:
     load = os.getloadavg()[0]
     busy = f"Other work is running (load average {load:.1f}), which adds noise.\n" if load >= 1 else ""
     return f"""\
+$ ./bench {MILLISECONDS} {" ".join(map(str, choice.cpus))}
+
 Both versions now run in turns, {ROUNDS} times each, {seconds:.0f} s in all, one thread renewing and \
 {len(choice.cpus) - 1} looking up.
 CPUs used: {choice.count} ({cpus}); {choice.placement.value}.
@@ -165,7 +180,7 @@ CPUs used: {choice.count} ({cpus}); {choice.placement.value}.
 def _apply(patch: Patch, workshop: Workshop) -> None:
     """Apply the patch to a copy of the sources and compile that."""
     shutil.copytree(workshop.before, workshop.after)
-    file = workshop.directory / "example.patch"
+    file = workshop.directory / _PATCH
     file.write_bytes(file_text(patch))
     argv = ("patch", "--strip=1", "--batch", f"--input={file}")
     ended = child.run(child.Command(argv, workshop.after, APPLY_SECONDS))

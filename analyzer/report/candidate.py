@@ -14,16 +14,13 @@ from linesmith.analyzer.model import (
     Candidate,
     ElfIdentity,
     Finding,
-    HolderChange,
     Interval,
     Judgement,
     LineMember,
-    MemoryUse,
     Move,
     MoveKind,
     Residual,
     Sharded,
-    SlabBasis,
     SlabMachine,
     StepTable,
     StructuralAdvice,
@@ -155,8 +152,6 @@ def saved(judgement: Judgement) -> Saving | None:
 # With more steps than this, a candidate is described by how it was found.
 MOST_STEPS = 2
 MOST_NAMES = 8
-# Caches, and records around the changed one, that are named.
-MOST_CACHES = MOST_HOLDERS = 2
 # Pairs of members that are shown; a candidate for a record with many hot members separates many.
 MOST_PAIRS = 6
 
@@ -220,39 +215,6 @@ def most_pages(candidate: Candidate) -> tuple[int, int] | None:
     """Pages for 1,000 objects, before and after, in the cache in which the change costs most; ``None`` of a program."""
     pairs = ((old.pages_per_1000, new.pages_per_1000) for old, new in zip(*candidate.memory, strict=False))
     return max(pairs, key=lambda pair: pair[1] - pair[0], default=None)
-
-
-def holder_rows(holders: Sequence[HolderChange]) -> Iterator[str]:
-    """What becomes of the records around the changed one, and of their slabs: the costliest by name."""
-    for one in holders[:MOST_HOLDERS]:
-        uses = one.memory or ()
-        slabs = " -> ".join(f"{use.objects_per_slab} in {counted(1 << use.order, 'page')}" for use in uses)
-        held = f", {slabs} of {uses[-1].cache}" if uses else ""
-        yield f"{one.record} {one.before:,} -> {one.after:,} bytes{held}"
-    if len(holders) > MOST_HOLDERS:
-        yield f"and {counted(len(holders) - MOST_HOLDERS, 'more record')}"
-
-
-def memory_rows(before: Sequence[MemoryUse], after: Sequence[MemoryUse]) -> Iterator[str]:
-    """What the objects cost in each slab cache, the costliest first; unchanged ones together."""
-    pairs = list(zip(before, after, strict=False))
-    changed = [pair for pair in pairs if slabs_differ(*pair)]
-    changed.sort(key=lambda pair: pair[1].pages_per_1000 / pair[0].pages_per_1000, reverse=True)
-    for old, new in changed[:MOST_CACHES]:
-        mib = [f"{use.bytes_per_100000 / (1 << 20):,.1f}" for use in (old, new)]
-        pages = f"{old.pages_per_1000:,} -> {counted(new.pages_per_1000, 'page')} for 1,000 objects"
-        yield f"{old.cache}: {pages}, {mib[0]} -> {mib[1]} MiB for 100,000 ({old.basis.value})"
-    if len(changed) > MOST_CACHES:
-        yield f"and {counted(len(changed) - MOST_CACHES, 'more cache')}"
-    same = [old for old, new in pairs if not slabs_differ(old, new)]
-    if same:
-        names = (f"{use.cache}{' (assumed)' * (use.basis is SlabBasis.ASSUMED)}" for use in same)
-        yield f"unchanged in slabs of {listed(names, MOST_CACHES)}"
-
-
-def slabs_differ(old: MemoryUse, new: MemoryUse) -> bool:
-    """Whether the objects need other slabs than before."""
-    return (old.stride, old.order, old.pages_per_1000) != (new.stride, new.order, new.pages_per_1000)
 
 
 # In how many phases the members of a pair share a line.

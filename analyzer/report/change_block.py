@@ -19,21 +19,12 @@ from linesmith.analyzer.model import (
     Sharded,
     StructuralAdvice,
 )
-from linesmith.analyzer.report.candidate import (
-    Numbered,
-    Proposed,
-    Saving,
-    Suggested,
-    change,
-    holder_rows,
-    memory_rows,
-    saved,
-    short_change,
-)
+from linesmith.analyzer.report.candidate import Numbered, Proposed, Saving, Suggested, change, saved, short_change
 from linesmith.analyzer.report.findings import line_facts
 from linesmith.analyzer.report.hot import is_inner, met_sentences, shown_name, users_in, what_to_do
 from linesmith.analyzer.report.prose import WIDTH, counted, label_rows, labelled, prose, shell_rows
-from linesmith.analyzer.report.record_changes import RecordAnswer, RecordChange, reason_of, tables
+from linesmith.analyzer.report.record_changes import RecordAnswer, RecordChange, holder_rows, memory_rows, reason_of
+from linesmith.analyzer.report.structure import tables
 from linesmith.analyzer.sharing.changed_lines import KEY, MOST_LINES, RecordSide, changed_lines, worse
 from linesmith.analyzer.sharing.parts import own_members
 from linesmith.analyzer.sharing.records import WORTH_CHANGING, RecordContention, RecordPair

@@ -15,7 +15,7 @@ from linesmith.analyzer.model import Bounds, ElfIdentity, LineMember, Outcome, T
 from linesmith.analyzer.report.findings import ProfileSection, count_range
 from linesmith.analyzer.report.prose import WIDTH, counted, cut, in_columns, prose, shell_rows, wrapped
 from linesmith.analyzer.sharing.findings import recorded_from
-from linesmith.analyzer.sharing.parts import users_of
+from linesmith.analyzer.sharing.parts import OF_OTHER, users_of
 from linesmith.analyzer.sharing.records import WORTH_MOVING, RecordContention, RecordPair, quiet
 from linesmith.analyzer.sharing.triage import doubted, mostly_doubted
 
@@ -29,7 +29,7 @@ _SUGGEST = (
 )
 # Lines of a row, of one among many, of all records together and of the paragraph; characters of a remark and of a
 # command; remarks; kinds of memory that holds no known record.
-MOST_CELL, LEAST_CELL, MOST_TABLE, MOST_PARAGRAPH = 6, 4, 37, 8
+MOST_CELL, LEAST_CELL, MOST_TABLE, MOST_PARAGRAPH = 6, 4, 36, 8
 MOST_REMARK, MOST_COMMAND, MOST_REMARKS, MOST_PLACES = 180, 60, 2, 4
 # What a narrow cell leaves out: functions, then remedies that no layout is.
 _LEFT_OUT = re.compile(r", in [^;]+"), re.compile(r"(?<=true sharing|k contention): [^;]+(?=; )")
@@ -94,11 +94,9 @@ def _head(records: Sequence[RecordContention], elf: ElfIdentity, shown: ProfileS
     # A text may leave lines out: its shares are of all that was counted.
     whole = sum(one.contended for one in records) / (sum(one.share for one in records) or 1)
     contended = f"{whole:,.0f} {unit(shown)}"
-    title = f" ({profile.title})" if profile.title else ""
     other = shown.section % shown.sections + 1
-    if shown.sections > 1:
-        titled = f": {profile.title}" if profile.title else ""
-        title = f" (report {shown.section} of {shown.sections}{titled}; --section {other} shows report {other})"
+    which = f"report {shown.section} of {shown.sections}, --section {other} shows report {other}" * (shown.sections > 1)
+    title = f" ({'; '.join(filter(None, (profile.title, which)))})" if profile.title or which else ""
     build = f", build-id {elf.build_id[:12]}" if elf.build_id else ""
     of = f"{Path(profile.source).name}{title} on {Path(elf.path).name}{build}"
     yield prose(f"{of}: {known:.1%} of {contended} attributed to records", then="  ", columns=columns)
@@ -230,7 +228,6 @@ MOST_VICTIMS, MOST_NAMED, MOST_GROUPS, MOST_FUNCTIONS = 2, 6, 2, 3
 # A group with less of the misses of the heaviest is not named; a share that is less is not 0.0%.
 LEAST_GROUP, _LEAST_SHARE = 0.01, 0.0005
 _INDEX = re.compile(r"\[\d+\]")
-_OF_OTHER = " of "
 _NEIGHBOUR = re.compile(r"(?<= of the )(.+?) at (-?)0x[0-9a-f]+\Z")
 # What only another layout changes; that of objects, or of members.
 _BY_ALIGNING = frozenset((TriageKind.SEVERAL_OBJECTS, TriageKind.ADJACENT_LINE))
@@ -242,9 +239,6 @@ _REMEDIES = {
     TriageKind.STRADDLE: "move it off the boundary of two lines",
     TriageKind.NO_WRITER: "sample stores, too",
 }
-
-
-_WHOSE = "find out which struct holds it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,10 +288,9 @@ def _parts(one: RecordContention) -> Iterator[tuple[TriageKind, str, PairGroup |
                 continue
             yield kind, _fewer(one, leaf), own
         else:
-            remedy = (
-                _WHOSE if is_inner(one) and own else _REMEDIES.get(kind, "").format((own and own.writer) or "the lock")
-            )
-            yield kind, remedy, own if kind is TriageKind.LOCK_CONTENTION else other
+            remedy = "find out which struct holds it" if is_inner(one) and own else _REMEDIES.get(kind, "")
+            about = own if kind is TriageKind.LOCK_CONTENTION else other
+            yield kind, remedy.format((own and own.writer) or "the lock"), about
 
 
 def is_inner(one: RecordContention) -> bool:
@@ -335,7 +328,7 @@ def _groups(one: RecordContention) -> list[PairGroup]:
     for (writer, itself), pairs in found.items():
         victims = dict.fromkeys(_INDEX.sub("[]", pair.victim) for pair in pairs)
         contended = sum((pair.contended for pair in pairs), Bounds())
-        of_other = _OF_OTHER in pairs[0].victim + pairs[0].writer
+        of_other = OF_OTHER in pairs[0].victim + pairs[0].writer
         groups.append(PairGroup(writer, itself, tuple(pairs), tuple(victims), contended, of_other))
     return sorted(groups, key=lambda group: -group.contended.most)
 
@@ -472,4 +465,4 @@ def users_in(one: RecordContention, pairs: Sequence[RecordPair], most: int = MOS
     names = [user for user, _ in users.most_common()] or list(users_of(name, own, writing=writes))
     called = "".join(f", called from {caller}" for caller, _ in callers.most_common(1) if caller)
     seen = not (writes and own) or one.findings[0].simulated or any(member.writes for member in own)
-    return f"{listed(names, most)}{'' if seen else ' (inferred)'}{called}" if names else ""
+    return f"{listed(names, 2 if len(names) == 2 else most)}{'' if seen else ' (inferred)'}{called}" if names else ""

@@ -11,18 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from linesmith.analyzer.base.text import listed, per_cent
-from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.model import (
-    Accessor,
-    Candidate,
-    Finding,
-    Gain,
-    Interval,
-    Layout,
-    MemoryUse,
-    StructuralAdvice,
-    StructureKind,
-)
+from linesmith.analyzer.model import Candidate, Finding, HolderChange, Interval, MemoryUse, SlabBasis, StructuralAdvice
 from linesmith.analyzer.report.candidate import (
     Numbered,
     Proposed,
@@ -33,28 +22,17 @@ from linesmith.analyzer.report.candidate import (
     saving,
     short_change,
 )
-from linesmith.analyzer.report.pahole import excerpt
-from linesmith.analyzer.report.prose import (
-    WIDTH,
-    Json,
-    counted,
-    fields_of,
-    flexible_table,
-    label_rows,
-    labelled,
-    prose,
-    short_title,
-)
+from linesmith.analyzer.report.prose import counted, flexible_table, short_title
+from linesmith.analyzer.report.structure import short_advice
 from linesmith.analyzer.sharing.findings import type_of
 from linesmith.analyzer.sharing.records import WORTH_CHANGING
 
 # Rows of the table, and characters of a name in it.
 MOST_ROWS = 14
 MOST_NAME = 28
-# Columns of a label of structural advice, and its functions and members that are named.
-ADVICE_LABEL = 12
-MOST_SAMPLED, MOST_OTHERS, MOST_MEMBERS = 5, 4, 3
 LEAST_REST = 0.0005
+# Caches, and records around the changed one, that are named.
+MOST_CACHES = MOST_HOLDERS = 2
 HEAD = ("", "record", "share of\n{0}", "what to do", "name", "saves of {1}\n(80% interval)", "size", "memory")
 # A variable is refused with these words, and has an answer that begins with those.
 NO_MEMBERS = "is a variable without members"
@@ -285,108 +263,34 @@ def _cells(change: RecordChange) -> tuple[str, ...]:
     return change.what, name, saves, size, f"{more:+.0%}" if pages[0] != pages[1] else "same"
 
 
-# Structural advice as text: what to change, why, who has to change, what it saves and what it costs.
+def holder_rows(holders: Sequence[HolderChange]) -> Iterator[str]:
+    """What becomes of the records around the changed one, and of their slabs: the costliest by name."""
+    for one in holders[:MOST_HOLDERS]:
+        uses = one.memory or ()
+        slabs = " -> ".join(f"{use.objects_per_slab} in {counted(1 << use.order, 'page')}" for use in uses)
+        held = f", {slabs} of {uses[-1].cache}" if uses else ""
+        yield f"{one.record} {one.before:,} -> {one.after:,} bytes{held}"
+    if len(holders) > MOST_HOLDERS:
+        yield f"and {counted(len(holders) - MOST_HOLDERS, 'more record')}"
 
 
-def advice_rows(one: StructuralAdvice, layouts: Layouts, columns: int = WIDTH) -> Iterator[str]:
-    """The advice in rows: its sentence, then labelled figures, notes, and the layout it leads to."""
-    yield prose(f"{one.kind.value}: {one.sentence}", then="  ", columns=columns)
-    for label, rows in tables(one):
-        yield from label_rows(labelled(label, rows), ADVICE_LABEL, columns)
-    yield from (prose(note, "  - ", "    ", columns) for note in one.notes)
-    shown = frozenset(one.members)
-    for layout in one.after:
-        yield "  after:"
-        yield from (f"  {row}".rstrip() for row in excerpt(layout, layouts, shown, shown))
+def memory_rows(before: Sequence[MemoryUse], after: Sequence[MemoryUse]) -> Iterator[str]:
+    """What the objects cost in each slab cache, the costliest first; unchanged ones together."""
+    pairs = list(zip(before, after, strict=False))
+    changed = [pair for pair in pairs if slabs_differ(*pair)]
+    changed.sort(key=lambda pair: pair[1].pages_per_1000 / pair[0].pages_per_1000, reverse=True)
+    for old, new in changed[:MOST_CACHES]:
+        mib = [f"{use.bytes_per_100000 / (1 << 20):,.1f}" for use in (old, new)]
+        pages = f"{old.pages_per_1000:,} -> {counted(new.pages_per_1000, 'page')} for 1,000 objects"
+        yield f"{old.cache}: {pages}, {mib[0]} -> {mib[1]} MiB for 100,000 ({old.basis.value})"
+    if len(changed) > MOST_CACHES:
+        yield f"and {counted(len(changed) - MOST_CACHES, 'more cache')}"
+    same = [old for old, new in pairs if not slabs_differ(old, new)]
+    if same:
+        names = (f"{use.cache}{' (assumed)' * (use.basis is SlabBasis.ASSUMED)}" for use in same)
+        yield f"unchanged in slabs of {listed(names, MOST_CACHES)}"
 
 
-def tables(one: StructuralAdvice) -> Iterator[tuple[str, Sequence[str]]]:
-    """What an advice rests on and costs: a label with its rows, which may be none."""
-    yield "because", one.reasons
-    yield "reached by", tuple(_accessors(one.accessors))
-    yield "replayed", tuple(_gains(one.gains))
-    yield "memory", (*_memory("now", one.memory_before), *_memory("then", one.memory_after))
-
-
-def short_advice(one: StructuralAdvice, *, program: bool) -> str:
-    """The change in one phrase: ``shard i_mmap_rwsem with i_mmap``; a ``program`` counts per thread."""
-    first, *others = one.members
-    names = listed(one.members, MOST_MEMBERS)
-    counters = f"per-thread counters for {names}" if others else f"make {first} a per-thread counter"
-    return {
-        StructureKind.SHARD: f"shard {first}{f' with {listed(others, MOST_MEMBERS)}' if others else ''}",
-        StructureKind.PULL_IN: f"put what {first} points to into {one.type}",
-        StructureKind.PUSH_OUT: f"put {names} into an object of its own",
-        StructureKind.SHRINK: f"make {first} smaller",
-        StructureKind.READ_FIRST: f"read {names} before writing",
-        StructureKind.COUNT_APART: counters if program else f"count {names} per CPU",
-    }[one.kind]
-
-
-def _accessors(accessors: Sequence[Accessor]) -> Iterator[str]:
-    """The functions that were sampled most, each with what it does; the others by name."""
-    sampled = [one for one in accessors if one.samples][:MOST_SAMPLED]
-    for one in sampled:
-        held = ", takes the lock" if one.holds_lock else ""
-        updated = [name for name in one.writes if name in one.reads]
-        verbs = (
-            ("updates", updated),
-            ("writes", [name for name in one.writes if name not in updated]),
-            ("reads", [name for name in one.reads if name not in updated]),
-        )
-        does = "; ".join(f"{verb} {', '.join(names)}" for verb, names in verbs if names) or "touches it"
-        yield f"{one.function} ({one.samples:,} accesses{held}): {does}"
-    others = [one.function for one in accessors if one not in sampled]
-    if others:
-        yield f"{'also accessed' if sampled else 'accessed'}, by the code alone, in {listed(others, MOST_OTHERS)}"
-
-
-def _gains(gains: Sequence[Gain]) -> Iterator[str]:
-    """What was recorded, then a row for each replay; what it rests on where that is not what it was before."""
-    for base in dict.fromkeys(one.before for one in gains):
-        yield f"{base:,} misses between CPUs on all such objects as they are"
-    former = ""
-    for one in gains:
-        basis = "" if one.basis == former else f"  {one.basis}"
-        former = one.basis
-        copies = f"{one.ways} copies by {one.by}" if one.ways > 1 else "1 copy"
-        change = f"{(one.after - one.before) / one.before:+.1%}" if one.before else "none"
-        what = "apart" if one.by == "line" else copies
-        yield f"{what:<18}{one.after:>9,} {change:>7} ({one.low:+.1%} to {one.high:+.1%}){basis}"
-
-
-def _memory(when: str, uses: Sequence[MemoryUse]) -> Iterator[str]:
-    """Bytes, pages and slabs of each object that is allocated, ``now`` or ``then``."""
-    if not uses:
-        return
-    pages = [use.pages_per_1000 for use in uses]
-    total = f"{_sum(pages)} = {sum(pages):,}" if len(pages) > 1 else f"{sum(pages):,}"
-    mebibytes = sum(use.bytes_per_100000 for use in uses) / (1 << 20)
-    costs = f"{total} pages for 1,000 objects, {mebibytes:.1f} MiB for 100,000"
-    slabs = (f"{use.cache}: {use.objects_per_slab} in {counted(1 << use.order, 'page')}" for use in uses)
-    yield f"{when:<6}{_sum([use.object_bytes for use in uses])} bytes, {costs}"
-    yield f"      {'; '.join(slabs)}"
-
-
-def _sum(parts: Sequence[int]) -> str:
-    return " + ".join(f"{part:,}" for part in parts)
-
-
-# The same as JSON (docs/schema-structure.json): sizes in bytes, shares from -1 to 1, counts of samples or misses.
-
-
-def advice_object(one: StructuralAdvice) -> Json:
-    """The advice with the layouts that it compares in short."""
-    return {
-        **fields_of(one, "kind", "type", "members", "sentence", "reasons", "accessors", "gains"),
-        "before": [_layout(layout) for layout in one.before],
-        "after": [_layout(layout) for layout in one.after],
-        **fields_of(one, "memory_before", "memory_after", "notes"),
-    }
-
-
-def _layout(layout: Layout) -> Json:
-    """A record as it is, or as it would be; ``members`` are name, offset and size."""
-    alignment = max(layout.natural_alignment, layout.alignment or 1)
-    members = [(member.name, member.offset, member.size) for member in layout.members]
-    return {"title": layout.title, "size": layout.size, "alignment": alignment, "members": members}
+def slabs_differ(old: MemoryUse, new: MemoryUse) -> bool:
+    """Whether the objects need other slabs than before."""
+    return (old.stride, old.order, old.pages_per_1000) != (new.stride, new.order, new.pages_per_1000)

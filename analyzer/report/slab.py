@@ -18,6 +18,7 @@ from linesmith.analyzer.model import (
     StructuralAdvice,
 )
 from linesmith.analyzer.report.prose import WIDTH, Json, counted, fields_of, json_text, prose
+from linesmith.analyzer.report.structure import advice_object, advice_rows
 from linesmith.analyzer.slab.allocation import bytes_for, pages_for
 from linesmith.analyzer.slab.starts import TypeSlabs, together
 
@@ -182,8 +183,6 @@ def render_structures(
 
     ``base`` is the answer without its types, ``left_out`` are members that the record was taken to lack.
     """
-    from linesmith.analyzer.report.record_changes import advice_rows  # other answers need none of it
-
     heading = [machine_row(base), *base.cautions]
     heading += [f"as in a configuration without {', '.join(left_out)}"] if left_out else []
     head = (prose(one, then="  ", columns=columns) for one in heading)
@@ -193,8 +192,6 @@ def render_structures(
 
 def structures_json(advice: Sequence[StructuralAdvice], base: SlabAnswer, left_out: Sequence[str] = ()) -> str:
     """The answer as one indented JSON document that ends in a newline; ``base`` is the answer without its types."""
-    from linesmith.analyzer.report.record_changes import advice_object
-
     return json_text(
         {
             "schema": SCHEMA_VERSION,

@@ -31,13 +31,12 @@ from linesmith.analyzer.report.pahole import excerpt
 from linesmith.analyzer.report.prose import WIDTH, Json, fields_of, json_text, label_rows, labelled, prose
 from linesmith.analyzer.report.record_changes import (
     RecordAnswer,
-    advice_object,
-    advice_rows,
     answers_text,
     explained,
     record_answers,
     shown_answers,
 )
+from linesmith.analyzer.report.structure import advice_object, advice_rows
 
 # Lines of the first screen, and those that the explained change has at least.
 MOST_LINES, LEAST_BLOCK = 56, 25

@@ -8,7 +8,7 @@ function inlined whose parameter is the object (or, where the object has one loc
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.access.access_map import AccessMap
@@ -106,8 +106,9 @@ def name_locks(
     owners = {one: finding.objects[0].type for finding, one in zip(findings, contended, strict=True) if one}
     if not owners:
         return findings
-    ran = frozenset(_ran(profile))
-    told = any(access.call_paths for line in profile.lines for access in line.accesses)
+    accessing = [access for line in profile.lines for access in line.accesses]
+    paths = [one for access in accessing for path in access.call_paths for one in path.functions]
+    ran, told = frozenset((*paths, *(access.function or "" for access in accessing))), bool(paths)
     known, users = dict[_Place, ContendedLock](), dict[_Place, _LockUsers]()
     for place, type_ in owners.items():
         layout = layouts.by_id(place[0])
@@ -140,14 +141,6 @@ def _possible(layout: Layout, name: str, accesses: AccessMap, ran: frozenset[str
     others = ran - {one.to for one in calls}
     using = {one.function for one in handed_on(layout, 0, layout.size, accesses) if one.to in others}
     return tuple(sorted(found, key=lambda one: (one not in ran, one not in using, -found[one], one)))
-
-
-def _ran(profile: Profile) -> Iterator[str]:
-    """The functions that the profile saw run, or call those that it saw."""
-    for access in (access for line in profile.lines for access in line.accesses):
-        yield access.function or ""
-        for path in access.call_paths:
-            yield from path.functions
 
 
 def _contended(finding: Finding) -> _Place | None:

@@ -44,8 +44,6 @@ MOST_FUNCTIONS = 3
 OF_LINE = " of line "
 # Behind a member of another object of the line, or of another variable on it.
 OF_OTHER, _INDEX = " of ", re.compile(r"\[\d+\]")
-# How a function is named that must write a member though no store was sampled.
-WRITES_IT = " writes it"
 
 
 def own_members(finding: Finding) -> tuple[LineMember, ...]:
@@ -278,7 +276,7 @@ def users_of(name: str, members: Iterable[LineMember], *, writing: bool) -> tupl
         if member.callers and not writing:
             found.update({path.functions[0]: path.count for path in member.callers if path.functions})
             continue
-        writer, inferred, _ = member.write_inferred.partition(WRITES_IT)
+        writer, inferred, _ = member.write_inferred.partition(" writes it")
         if writing and inferred and not member.lock:
             found[writer] += 1
         for one in member.functions:

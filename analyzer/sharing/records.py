@@ -38,8 +38,8 @@ WORTH_CHANGING, WORTH_MOVING = 0.01, 0.1
 # A recording with fewer misses in all, or with fewer for each access, has no contention.
 QUIET_MISSES, QUIET_RATE = 100, 1e-4
 _CLEARS = "clear_page"
-# Functions of a pair, on either side, and callers of a function.
-MOST_USERS, MOST_CALLERS = 12, 3
+# Functions of a pair, on either side.
+MOST_USERS = 12
 # Variables that are locks are called by their own name, and those of records up to this size (counters, list heads).
 _SMALL = 32
 _OFFSET = "0x"
@@ -90,7 +90,7 @@ class RecordContention:
     apart: str = ""
     unknown: float = 0.0
     program: bool = False
-    callers: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
+    callers: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
 
     @property
     def type(self) -> str:
@@ -239,7 +239,9 @@ class _RecordSum:
     several: float = 0.0
     findings: list[tuple[float, Finding]] = field(default_factory=list)
     users: defaultdict[tuple[str, str, bool], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    callers: defaultdict[tuple[str, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    callers: defaultdict[str, defaultdict[str, Counter[str]]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(Counter))
+    )
     own: int = 0
     unknown: float = 0.0
 
@@ -285,10 +287,9 @@ class _RecordSum:
     def _add_callers(self, line: CacheLine, names: Mapping[int, str]) -> None:
         """Add who called the code of the misses on a line; helpers of locks, lists and trees are passed over."""
         for access in line.accesses:
-            member = names.get(access.offset, "") if access.offset is not None else ""
-            for path in access.call_paths if member else ():
+            for path in access.call_paths if access.offset in names else ():
                 if outer := next((one for one in path.functions if not is_helper(one)), ""):
-                    self.callers[member, access.code][outer] += path.count
+                    self.callers[names[access.offset or 0]][access.code][outer] += path.count
 
     def _add_pairs(self, line: CacheLine, finding: Finding | None, cost: LineCost, names: Mapping[int, str]) -> None:
         """Add who waits for whom on a line, and in which functions."""
@@ -314,9 +315,6 @@ class _RecordSum:
         for pair in (one for one in self.pairs if not (name and one[0].startswith(_OFFSET))):
             waits, stores = (dict(self.users[*pair, writes].most_common(MOST_USERS)) for writes in (False, True))
             pairs.append(RecordPair(*pair, next(iter(stores), ""), self.pairs[pair], waits, stores))
-        callers: dict[str, dict[str, dict[str, int]]] = {}
-        for (member, function), counts in self.callers.items():
-            callers.setdefault(member, {})[function] = dict(counts.most_common(MOST_CALLERS))
         pairs.sort(key=lambda one: (-one.contended.most, one.victim == one.writer, one.victim))
         several = 2 * self.several > sum(one.contended.most for one in pairs if one.victim != one.writer)
         kinds, own = self.kinds, (TriageKind.TRUE_SHARING, TriageKind.LOCK_CONTENTION)
@@ -343,7 +341,7 @@ class _RecordSum:
             owner,
             self.unknown,
             layouts is not None and not is_kernel(layouts),
-            callers,
+            self.callers,
         )
 
 

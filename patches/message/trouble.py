@@ -142,7 +142,8 @@ def _judged(candidate: Candidate, finding: Finding, title: str, profiled: Profil
     means += "" if finding.stores or finding.stores_sampled else "; stores are known from the code, not sampled"
     head = f"{_shared(title, met, written)} Misses ({means}) in {profiled.machine}, now -> predicted with"
     shown = pairs[: most - 1]
-    rows = [_row_of(one, profiled.members) for one in shown]
+    misses = ((one, f"{one.victim} misses after stores to {one.writer}: {_figures(one)}") for one in shown)
+    rows = ["; ".join((text, *_by(one.victim, one.writer, profiled.members))) for one, text in misses]
     rest = round(judgement.saved) - sum(round(one.before) - round(one.after) for one in shown)
     rows = rows or [f"all pairs: {_figures(judgement)}"]
     net = (
@@ -181,12 +182,6 @@ def bounds(found: Judgement) -> tuple[float, float, float]:
 
 def _figures(one: JudgedPair | Judgement) -> str:
     return f"{one.before:,.0f} -> {one.after:,.0f}"
-
-
-def _row_of(one: JudgedPair, members: Sequence[LineMember]) -> str:
-    """A pair with its misses, who loads and who stores."""
-    misses = f"{one.victim} misses after stores to {one.writer}: {_figures(one)}"
-    return "; ".join((misses, *_by(one.victim, one.writer, members)))
 
 
 def _by(loaded: str, stored: str, members: Sequence[LineMember]) -> Iterator[str]:

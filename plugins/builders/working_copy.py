@@ -176,7 +176,8 @@ def changes(patches: Sequence[str], tree: Reader) -> Mapping[str, Plain | None]:
             for name in before:
                 if (folder / name).is_symlink() or (folder / name).is_dir():
                     raise PatchRefused(f"the patch makes {name} something else than a regular file; leave that out")
-        after = {name: _read(folder / name) for name in before}
+        there = [(name, folder / name) for name in before]
+        after = {name: Plain(at.read_bytes(), os.access(at, os.X_OK)) if at.exists() else None for name, at in there}
     return {name: plain for name, plain in after.items() if plain != before[name]}
 
 
@@ -211,12 +212,6 @@ def _write(path: Path, plain: Plain | None) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(plain.content)
         path.chmod(0o755 if plain.executable else 0o644)
-
-
-def _read(path: Path) -> Plain | None:
-    if not path.exists():
-        return None
-    return Plain(path.read_bytes(), os.access(path, os.X_OK))
 
 
 def check_unlinked(path: str, is_link: Callable[[str], bool]) -> None:

@@ -44,7 +44,7 @@ from linesmith.analyzer.model import (
     Triage,
     TriageKind,
 )
-from linesmith.analyzer.report import record_changes
+from linesmith.analyzer.report import structure
 from linesmith.analyzer.report.findings import ProfileSection, render_lines
 from linesmith.analyzer.report.hot import members_that_meet, render_table, what_to_do
 from linesmith.analyzer.report.prose import fitted
@@ -446,7 +446,7 @@ ADVICE = StructuralAdvice(
 
 def test_structural_advice_as_text() -> None:
     expected = Path(__file__).with_name("expected") / "advice.txt"
-    assert "\n".join(record_changes.advice_rows(ADVICE, table(MAPPING))) + "\n" == expected.read_text()
+    assert "\n".join(structure.advice_rows(ADVICE, table(MAPPING))) + "\n" == expected.read_text()
 
 
 def test_long_sentences_of_an_advice_are_broken_and_its_layout_marks_what_changes() -> None:
@@ -454,7 +454,7 @@ def test_long_sentences_of_an_advice_are_broken_and_its_layout_marks_what_change
     wordy = StructuralAdvice(
         StructureKind.PULL_IN, "mapping", ("lock",), "word " * 60, notes=("note " * 60,), after=(after,)
     )
-    shown = "\n".join(record_changes.advice_rows(wordy, table(MAPPING, after))).splitlines()
+    shown = "\n".join(structure.advice_rows(wordy, table(MAPPING, after))).splitlines()
     told = [row[:6] for row in shown if "word" in row or "note" in row]
     assert told == ["pull i", *["  word"] * 3, "  - no", *["    no"] * 3]
     assert max(len(row) for row in shown if "note" in row) <= 100

@@ -105,7 +105,8 @@ def drawn(evidence: SampledTouches, seed: int) -> Draw:
     """The draw with this seed."""
     draw = Random(seed)  # noqa: S311 - repeatable draws, no secret
     touches = evidence.touches
-    stored = _stored(touches)
+    # Where functions store by the profile: if their code has loads of it as well, these are mostly made.
+    stored = {(one.function, one.address) for one in touches if one.sampled and one.kind is TouchKind.STORE}
     used = [
         number
         for number, one in enumerate(touches)
@@ -113,7 +114,9 @@ def drawn(evidence: SampledTouches, seed: int) -> Draw:
     ]
     stores = _stores(touches, draw, evidence.exact)
     targets = tuple((_another(one.loads, draw, evidence.exact), stores[at]) for at, one in enumerate(touches))
-    nodes = evidence.nodes[: _machine(evidence, draw)]
+    # As many CPUs as a function ran on, or more, when each part of them does something else.
+    cpus = len(evidence.nodes)
+    nodes = evidence.nodes[: cpus if evidence.exact else max(round(cpus / 2 * draw.choice((1.0, 1.0, 1.5, 2.0))), 2)]
     seats, tasks = seated(evidence, used, draw), list[DrawnTask]()
     nested = not evidence.ties and draw.random() < NESTED
     bases = dict.fromkeys(one.base for one in touches) if nested else ()
@@ -205,11 +208,6 @@ def _unseen(touches: Sequence[SampledTouch], draw: Random) -> tuple[float, ...]:
     return tuple((1.0 if draw.random() < ALWAYS else draw.random()) if one else 0.0 for one in hidden)
 
 
-def _stored(touches: Sequence[SampledTouch]) -> set[tuple[str, int]]:
-    """Where functions store by the profile: if their code has loads of it as well, these are mostly made."""
-    return {(one.function, one.address) for one in touches if one.sampled and one.kind is TouchKind.STORE}
-
-
 def _stores(touches: Sequence[SampledTouch], draw: Random, exact: bool) -> list[float]:
     """Sampled stores of each touch as another run might have them; of a function about as many are as many."""
     found = [one.stores or 0.0 for one in touches]
@@ -289,13 +287,6 @@ def _fits(one: SampledTouch, other: SampledTouch) -> bool:
     if one.base != other.base or (one.nodes != other.nodes and (known or one.nodes.isdisjoint(other.nodes))):
         return False
     return max(first, second) <= (ALIKE if known else 2) * min(first, second)
-
-
-def _machine(evidence: SampledTouches, draw: Random) -> int:
-    """How many CPUs there are: as many as a function ran on, or more, when each part of them does something else."""
-    if evidence.exact:
-        return len(evidence.nodes)
-    return max(round(len(evidence.nodes) / 2 * draw.choice((1.0, 1.0, 1.5, 2.0))), 2)
 
 
 def _task(

@@ -49,7 +49,8 @@ from linesmith.analyzer.report.html.page import (
     why,
 )
 from linesmith.analyzer.report.prose import counted, first_of, labelled
-from linesmith.analyzer.report.record_changes import record_answers, rows_of, shown_answers, table_head, tables
+from linesmith.analyzer.report.record_changes import record_answers, rows_of, shown_answers, table_head
+from linesmith.analyzer.report.structure import tables
 from linesmith.analyzer.sharing.findings import accounts, type_of
 
 MOST_REMARKS = 40
