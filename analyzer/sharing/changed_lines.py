@@ -28,7 +28,7 @@ MOST_LINES, LEAST_HOT, LEAST_SHARE = 4, 0.05, 0.005
 MOST_NAMES, MOST_WORSE = 3, 2
 
 # With the unit of the profile.
-KEY = "offset, name (* moves), R read, W written, % of its {}; unseen: not in the profile"
+KEY = "offset, name (* moves), R read, W write, % of its {}; unseen: not profiled"
 
 
 @dataclass(frozen=True, slots=True)
