@@ -74,7 +74,7 @@ def test_the_misses_of_a_candidate_are_told(example: Path, tmp_path: Path) -> No
         "            line of root: 1,036 -> 0",
     ]
     assert "            root by stores to guard (false sharing): 1,036 -> 0\n" in said
-    assert "  replayed  200 recorded accesses to 1 object, scaled to the record's 1,036 misses; no time is" in said
+    assert "  replayed  200 recorded accesses to 1 object, scaled to the record's 1,036 misses. No time is" in said
     assert "  interval  covers the spread over the recorded time, not another workload or machine\n" in said
 
 
