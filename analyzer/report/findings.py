@@ -313,7 +313,7 @@ def examples(found: Iterable[Finding]) -> tuple[list[tuple[Finding, tuple[int, .
 def render_lines(found: Sequence[Finding], elf: ElfIdentity, shown: ProfileSection, columns: int = WIDTH) -> str:
     """The findings in their order, then where all samples ended and what the reader of the profile had to remark."""
     profile = shown.profile
-    head = [f"{shown.source}{'; --section chooses' if shown.sections > 1 else ''}"]
+    head = [f"{shown.source}{'; --section N shows report N' if shown.sections > 1 else ''}"]
     head += [f"{elf.path}{f' build-id {elf.build_id}' if elf.build_id else ''}"]
     head += recording_rows(profile.recording) if profile.recording else []
     blocks = [_wrapped(head, columns)]
