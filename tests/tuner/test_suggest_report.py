@@ -204,7 +204,8 @@ NOT_REPLAYED = replace(moved(), judgement=replace(NOT_JUDGED, refusal="Nothing w
         pytest.param(NOT_REPLAYED, "saves Nothing was replayed: no bytes.", id="what is not judged"),
         pytest.param(
             replace(moved(), judgement=replayed(12, runs=1)),
-            "saves 1.8% of the misses of the profile (80% interval 1.2% to 1.9%): 88 of the record's 100 and of all 5,000",
+            "saves 1.8% of the misses of the profile (80% interval 1.2% to 1.9%): 88 of the record's 100 and of all "
+            "5,000",
             id="a recorded run",
         ),
         pytest.param(
