@@ -97,7 +97,7 @@ def moved() -> Candidate:
         notes=("Only the layout was checked.",),
         memory=((MEMORY,), (MEMORY,)),
         judgement=replayed(12),
-        churn=Churn(1, 2),
+        churn=Churn(1, 2, 1),
         proofs=proofs,
         recommended="The smallest change that leaves nothing.",
     )
@@ -118,7 +118,7 @@ def aligned() -> Candidate:
         strategy=Strategy.ALIGN,
         memory=((MEMORY,), (memory,)),
         judgement=replayed(4),
-        churn=Churn(1, 2),
+        churn=Churn(1, 2, 1),
     )
 
 

@@ -7,7 +7,7 @@ bytes behind them move, ``(stride, objects per slab, bytes per slab, first objec
 all objects are moved on top, below 256. A sharding is
 ``(ranges, alignment, shard by CPU, code)``: bytes ``(kind, old offset, size)`` that each shard has, and addresses
 ``(begin, end)`` of instructions that go through all shards. A task of a run without a trace is
-``(CPUs, share, lock, hold, fair, steps)``, a step ``(address, width, kind, site, often, part of the turn)``.
+``(CPUs, share, lock, hold, fair, steps)``, a step ``(address, width, kind, site, often, gap, part of the turn)``.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ Row = tuple[int, int, int, int]
 Piece = tuple[int, int, int]
 Placement = tuple[int, int, int, int]
 KindPlan = tuple[Sequence[Piece], int, Placement | None, int]
-Step = tuple[int, int, int, int, float, int]
+Step = tuple[int, int, int, int, float, float, int]
 Task = tuple[Sequence[int], float, int, float, bool, Sequence[Step]]
 Sharding = tuple[Sequence[tuple[int, int, int]], int, Sequence[int], Sequence[tuple[int, int]]]
 

@@ -42,10 +42,14 @@ class Strategy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Churn:
-    """What a reviewer reads: ``members`` that move, ``lines`` of source that a diff removes or adds."""
+    """What a reviewer reads: ``members`` that move, ``lines`` of source that a diff removes or adds.
+
+    They move as so many ``atoms``: lines of source that stay together.
+    """
 
     members: int
     lines: int
+    atoms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +265,7 @@ class Candidate:
     strategy: Strategy = Strategy.MOVE
     memory: tuple[tuple[MemoryUse, ...], tuple[MemoryUse, ...]] = ((), ())
     judgement: Judgement = NOT_JUDGED
-    churn: Churn = Churn(0, 0)
+    churn: Churn = Churn(0, 0, 0)
     proofs: tuple[PhaseProof, ...] = ()
     recommended: str = ""
     doubt: str = ""

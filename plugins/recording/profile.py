@@ -216,12 +216,21 @@ def _access(rows: Sequence[AccessRow], names: Naming, nodes: Sequence[int], reac
         cpus=len(cpus),
         code_address=first.ip - place.moved,
         object_file=place.object_file,
-        nodes=",".join(map(str, sorted({nodes[cpu] for cpu in cpus if cpu < len(nodes)}))),
+        nodes=_nodes(cpus, nodes),
         kernel=first.ip >= _KERNEL_HALF,
         width=first.width,
         taken=taken,
         call_paths=_call_paths(place.function, reached),
     )
+
+
+def _nodes(cpus: Iterable[int], nodes: Sequence[int]) -> str:
+    """The CPUs of each node, as ``perf c2c report -NN`` lists them: ``0{0,1},1{4}``."""
+    by_node: defaultdict[int, list[int]] = defaultdict(list)
+    for cpu in sorted(cpus):
+        if cpu < len(nodes):
+            by_node[nodes[cpu]].append(cpu)
+    return ",".join(f"{node}{{{','.join(map(str, mine))}}}" for node, mine in sorted(by_node.items()))
 
 
 def _conflict(row: PairRow, names: Naming) -> Conflict:

@@ -51,7 +51,7 @@ def test_a_recording_becomes_a_profile(tmp_path: Path) -> None:
         cpus=2,
         code_address=0xFFFFFFFF81000010,
         object_file="vmlinux",
-        nodes="0,1",
+        nodes="0{0},1{1}",
         kernel=True,
         width=8,
         taken=0,

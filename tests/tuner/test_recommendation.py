@@ -17,7 +17,7 @@ from linesmith.tuner.replay.plan import ReplayPlan
 from linesmith.tuner.replay.recommend import Contender, answered, growth
 from linesmith.tuner.replay.runs import ReplayedLayout
 
-ONE, TWO = moved(), replace(moved(), churn=Churn(2, 4), recommended="")
+ONE, TWO = moved(), replace(moved(), churn=Churn(2, 4, 2), recommended="")
 GROWN = aligned()
 NOTHING = "Nothing is recommended: "
 
@@ -42,6 +42,13 @@ def test_that_is_recommended_which_saves_most_for_what_it_takes() -> None:
     more = "a larger one 4 more, which is not worth what it takes"
     said = f"Replayed, it saves 90 of 100 misses of the record (90.0%): one member moves, {more}."
     assert chosen(judged(ONE, 5, 5), judged(TWO, 3, 3)) == said
+
+
+def test_members_that_move_as_one_are_read_as_one() -> None:
+    """A group of twelve members between its marks moves as a whole: more lines of a diff, but one thing to look at."""
+    group = replace(ONE, churn=Churn(12, 24, 1))
+    assert "12 members move" in chosen(judged(ONE, 20, 20), judged(group, 5, 5))
+    assert "one member moves" in chosen(judged(ONE, 20, 20), judged(replace(group, churn=Churn(12, 24, 12)), 5, 5))
 
 
 def test_of_two_that_replay_cannot_tell_apart_the_smaller_wins() -> None:

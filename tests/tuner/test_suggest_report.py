@@ -70,7 +70,7 @@ def test_several_lines_as_json() -> None:
     assert (first["recommended"], second["recommended"]) == ("The smallest change that leaves nothing.", "")
     unused: dict[str, Any] = {"partner": None, "align": None, "members": []}
     assert first["moves"] == [{"kind": "move", "member": "used", "after": "id", **unused}]
-    assert first["churn"] == {"members": 1, "lines": 2}
+    assert first["churn"] == {"members": 1, "lines": 2, "atoms": 1}
     judgement = first["judgement"]
     assert (judgement["before"], judgement["after"], judgement["interval"]) == (100, 12, {"low": -0.95, "high": -0.6})
     (steps,) = first["steps"]

@@ -261,9 +261,9 @@ def churn(subject: ContendedRecord, arrangement: Arrangement) -> Churn:
     """Members that move or are newly aligned, each taken to be one line of the source."""
     sizes = [len(part.members) for part in subject.parts]
     still = staying_atoms(arrangement.order, sizes)
-    moved = sum(size for atom, size in enumerate(sizes) if atom not in still)
-    members = moved + sum(1 for atom in arrangement.aligned if atom in still)
-    return Churn(members, LINES * members)
+    moved = [size for atom, size in enumerate(sizes) if atom not in still]
+    begun = sum(1 for atom in arrangement.aligned if atom in still)
+    return Churn(sum(moved) + begun, LINES * (sum(moved) + begun), len(moved) + begun)
 
 
 def staying_atoms(order: Sequence[int], sizes: Sequence[int], fixed: Collection[int] = ()) -> frozenset[int]:

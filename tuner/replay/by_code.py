@@ -10,7 +10,7 @@ its release, while those who wait disturb the line of the lock.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from heapq import nlargest
@@ -42,7 +42,6 @@ from linesmith.analyzer.model import (
     TypeAccesses,
 )
 from linesmith.analyzer.sharing.parts import origin
-from linesmith.tuner.replay.draw import ties
 from linesmith.tuner.replay.replayer import TurnPart
 from linesmith.tuner.replay.sampled import (
     PERHAPS,
@@ -69,7 +68,7 @@ def evidence(
     findings: Sequence[Finding], profile: Profile, layouts: Layouts, code: AccessMap | None, here: TraceScene
 ) -> SampledTouches:
     """What ``profile`` says of the objects in the scene; ``findings`` are of lines whose first object is one."""
-    touches, outers, shown, lost = sampled(findings, profile, layouts, code, here)
+    touches, outers, shown = sampled(findings, profile, layouts, code, here)
     exact, ran = profile.recording is not None, _ran(profile)
     inside = {
         outer.id: [(start, accesses_of(one, layouts, code)) for start, one in _around(outer, here.record.id, layouts)]
@@ -92,7 +91,6 @@ def evidence(
         outers,
         exact,
         mean_share((one.missed, one.checked) for one in touches),
-        ties(every, lost),
     )
 
 
@@ -190,6 +188,7 @@ def _elsewhere(function: str, run: _Run, first: SampledTouch, address: int, size
         TouchKind.LOAD,
         cpus=len(run.row.by_cpu) or run.row.cpus,
         nodes=origin((run.row,)).nodes or first.nodes,
+        on=origin((run.row,)).cpus or frozenset(),
         code=run.row.code_address or 0,
         sampled=False,
         quiet=True,
@@ -245,7 +244,21 @@ def with_locks(
         mine = [one for one in found if one.base == base]
         held = _Held(mine, outers.get(base), findings, layouts, code)
         found = [held.under(one, evidence.exact) if one.base == base and not one.word else one for one in found]
-    return replace(evidence, touches=tuple(_without_idle(found)))
+    found = [*_without_idle(found)]
+    return replace(evidence, touches=tuple(_in_one_call(found) if evidence.exact else found))
+
+
+def _in_one_call(touches: Sequence[SampledTouch]) -> list[SampledTouch]:
+    """The touches; who called a function is known where it missed, so those tell the lock of what it else touched."""
+    known: dict[tuple[str, int], Counter[int]] = defaultdict(Counter)
+    for one in touches:
+        if not one.word and one.lock != PERHAPS:
+            known[one.function, one.base][one.lock] += round(one.weight)
+    locks = {key: max(found, key=found.__getitem__) for key, found in known.items()}
+    return [
+        replace(one, lock=locks.get((one.function, one.base), PERHAPS)) if one.lock == PERHAPS else one
+        for one in touches
+    ]
 
 
 def _without_idle(touches: Sequence[SampledTouch]) -> Iterator[SampledTouch]:

@@ -4,24 +4,19 @@
 Functions are shared out among tasks. A CPU does a task a turn at a time, and touches in a turn what the task's
 functions touch, as often and in the order that the fit finds out.
 
-A recording says on how many CPUs an access was made, not on which. But where one access lost the line to another, the
-two were made on different CPUs; what lost the line to the same stores was made on the same one, and so is mostly what
-one function does to an object.
+A recording says on which CPUs an access was made; of samples it is drawn.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from heapq import heapify, heappop, heappush
-from itertools import combinations
-from math import exp, inf, log, sqrt
+from math import inf, sqrt
 from operator import or_
 from random import Random
 
-from linesmith.analyzer.model import CACHE_LINE_BYTES
 from linesmith.tuner.replay.sampled import PERHAPS, USUAL_CPUS, SampledTouch, SampledTouches, TouchKind
 
 # Of 103 members that functions of three recordings may load by their code 45 were loaded, 34 of these as often as what
@@ -49,14 +44,6 @@ LEAST_OFTEN, MOST_OFTEN = 0.125, 8.0
 Seats = Mapping[int, int]
 # By object its CPUs, those first that do what few do.
 Orders = Mapping[int, tuple[int, ...]]
-# By how much it is less likely that two touches are on one and the same CPU: for each time that one lost the line to
-# the other, and if they lost it to different stores. By how much more likely if to the same, or of one function.
-LOST, HINT = log(100), log(10)
-# Of what two touches lost the line to, this part is common, or so little is.
-SAME, DIFFERENT = 0.5, 0.1
-# A CPU that no other touch of the object is made on counts as this part of one that a single touch is made on.
-NEWCOMER = 0.5
-SWEEPS = 2
 # By how many standard deviations stores that are made as often may differ.
 ALIKE_STORES = 2
 # By how much the last of a function's touches comes later than its first.
@@ -117,8 +104,8 @@ def drawn(evidence: SampledTouches, seed: int) -> Draw:
     # As many CPUs as a function ran on, or more, when each part of them does something else.
     cpus = len(evidence.nodes)
     nodes = evidence.nodes[: cpus if evidence.exact else max(round(cpus / 2 * draw.choice((1.0, 1.0, 1.5, 2.0))), 2)]
-    seats, tasks = seated(evidence, used, draw), list[DrawnTask]()
-    nested = not evidence.ties and draw.random() < NESTED
+    seats, tasks = _seats(touches), list[DrawnTask]()
+    nested = not seats and draw.random() < NESTED
     bases = dict.fromkeys(one.base for one in touches) if nested else ()
     orders = {base: tuple(draw.sample(range(len(nodes)), len(nodes))) for base in bases}
     for one in _shared_out(touches, used, draw, seats):
@@ -172,7 +159,7 @@ def _move(tasks: list[DrawnTask], at: int, evidence: SampledTouches, draw: Rando
         if number != at
         and other.lock == task.lock
         and _fits(touches[other.touches[0]], touches[moved[0]])
-        and (not evidence.ties or not set(task.cpus).isdisjoint(other.cpus))
+        and (not evidence.exact or not set(task.cpus).isdisjoint(other.cpus))
     ]
     fitting = [number for number in fitting if not touches[tasks[number].touches[0]].word]
     if fitting and (not stay or draw.random() < JOINS):
@@ -180,8 +167,7 @@ def _move(tasks: list[DrawnTask], at: int, evidence: SampledTouches, draw: Rando
         tasks[other] = replace(tasks[other], touches=(*tasks[other].touches, *moved))
     else:
         there = evidence.nodes[: max(max(one.cpus) for one in tasks) + 1]
-        known = dict.fromkeys(moved, sum(1 << cpu for cpu in task.cpus)) if evidence.ties else {}
-        tasks.append(_task(touches, task.lock, moved, there, draw, known, orders))
+        tasks.append(_task(touches, task.lock, moved, there, draw, _seats(touches), orders))
     tasks[at] = replace(task, touches=stay)
 
 
@@ -275,9 +261,14 @@ def _shared_out(
     return tasks
 
 
+def _seats(touches: Sequence[SampledTouch]) -> Seats:
+    """The CPUs of each touch, of a profile that says which they are."""
+    return {number: sum(1 << cpu for cpu in one.on) for number, one in enumerate(touches) if one.on}
+
+
 def _meet(seats: Seats, one: int, other: int) -> bool:
     """Whether two touches may be made on one CPU."""
-    return not seats or bool(seats[one] & seats[other])
+    return one not in seats or other not in seats or bool(seats[one] & seats[other])
 
 
 def _fits(one: SampledTouch, other: SampledTouch) -> bool:
@@ -332,103 +323,3 @@ def _lateness(touches: Sequence[SampledTouch]) -> list[float]:
         for rank, (_, _, number) in enumerate(sorted(ones)):
             found[number] += IN_ORDER * rank / len(ones)
     return found
-
-
-def ties(touches: Sequence[SampledTouch], lost: Mapping[tuple[int, int], int]) -> dict[int, dict[int, float]]:
-    """How surely touches of one object are on one CPU (below 0) or on two (above 0), by number; empty if nothing tells.
-
-    ``lost`` counts how often the first lost the line to the second.
-    """
-    by_victim: dict[int, dict[int, int]] = defaultdict(dict)
-    found: dict[int, dict[int, float]] = defaultdict(lambda: defaultdict(float))
-    for (victim, writer), times in lost.items():
-        by_victim[victim][writer] = times
-        if victim != writer and touches[victim].base == touches[writer].base:
-            found[victim][writer] += LOST * times
-            found[writer][victim] += LOST * times
-    groups: dict[tuple[int, int | str], list[int]] = defaultdict(list)
-    for number, one in enumerate(touches if lost else ()):
-        groups[one.base, one.function].append(number)
-        if number in by_victim:
-            groups[one.base, one.address // CACHE_LINE_BYTES].append(number)
-    for (_, what), numbers in groups.items():
-        for first, second in combinations(numbers, 2):
-            hint = -HINT if isinstance(what, str) else _hint(by_victim[first], by_victim[second])
-            found[first][second] += hint
-            found[second][first] += hint
-    return found
-
-
-def _hint(one: Mapping[int, int], other: Mapping[int, int]) -> float:
-    """What it says of two touches, to which stores each lost the line."""
-    both = sum(min(times, other.get(writer, 0)) for writer, times in one.items())
-    common = both / min(sum(one.values()), sum(other.values()))
-    return -HINT if common >= SAME else HINT if common <= DIFFERENT else 0.0
-
-
-def seated(evidence: SampledTouches, used: Sequence[int], draw: Random) -> dict[int, int]:
-    """The CPUs of each touch in ``used``, drawn; nothing where the profile does not say who lost a line to whom."""
-    seats: dict[int, int] = {}
-    for numbers in _objects(evidence, used) if evidence.ties else ():
-        for number in numbers * SWEEPS:
-            others = {other: seats[other] for other in numbers if other in seats and other != number}
-            seats[number] = _seat(number, others, evidence, draw)
-    return seats
-
-
-def _objects(evidence: SampledTouches, used: Sequence[int]) -> Iterator[list[int]]:
-    """The touches of each object, the next one of those on fewest CPUs always that which those before tell most of."""
-    touches, objects = evidence.touches, dict[int, list[int]]()
-    for number in used:
-        objects.setdefault(touches[number].base, []).append(number)
-    for numbers in objects.values():
-        waiting = [(touches[number].cpus or USUAL_CPUS, 0.0, number) for number in numbers]
-        heapify(waiting)
-        ordered: dict[int, None] = {}
-        there = {*numbers}
-        while waiting:
-            _, _, number = heappop(waiting)
-            if number not in ordered:
-                ordered[number] = None
-                for other, tie in evidence.ties.get(number, {}).items():
-                    if other in there:
-                        heappush(waiting, (touches[other].cpus or USUAL_CPUS, -abs(tie), other))
-        yield [*ordered]
-
-
-def _seat(number: int, others: Seats, evidence: SampledTouches, draw: Random) -> int:
-    """The CPUs of one touch, by how likely each choice is next to those of ``others`` of its object."""
-    one = evidence.touches[number]
-    here = [cpu for cpu, node in enumerate(evidence.nodes) if not one.nodes or node in one.nodes]
-    count = min(one.cpus or USUAL_CPUS, len(here))
-    if count == len(here) or not others:
-        return _bits(draw.sample(here, count))
-    uses = {cpu: sum(seat >> cpu & 1 for seat in others.values()) or NEWCOMER for cpu in here}
-    logs = {cpu: log(often) for cpu, often in uses.items()}
-    tied = [(others[other], tie) for other, tie in evidence.ties.get(number, {}).items() if other in others]
-    facing, alike = dict[int, float](), dict[int, float]()
-    for seat, tie in tied:
-        if tie < 0:
-            alike[seat] = alike.get(seat, 0.0) + tie
-        elif count == 1:
-            facing[seat] = facing.get(seat, 0.0) + tie
-    odds: dict[int, float] = {}
-    for choice in _choices(count, uses, alike, draw):
-        value = sum(logs[cpu] for cpu in here if choice >> cpu & 1) - facing.get(choice, 0.0)
-        odds[choice] = value + sum(tie for seat, tie in alike.items() if choice & seat not in (choice, seat))
-    best = max(odds.values())
-    return draw.choices([*odds], [exp(value - best) for value in odds.values()])[0]
-
-
-def _choices(count: int, uses: Mapping[int, float], seats: Iterable[int], draw: Random) -> Iterator[int]:
-    """Sets of ``count`` of the CPUs in ``uses``: such as have most in common with each of ``seats``, and any."""
-    if count == 1:
-        yield from (1 << cpu for cpu in uses)
-        return
-    for seat in (0, *sorted({*seats})):
-        ranks = {cpu: draw.random() - (seat >> cpu & 1) + (uses[cpu] == NEWCOMER) / 2 for cpu in uses}
-        yield _bits(sorted(uses, key=ranks.__getitem__)[:count])
-
-
-def _bits(cpus: Iterable[int]) -> int:
-    return sum(1 << cpu for cpu in cpus)

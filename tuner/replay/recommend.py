@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The judge of candidates: each is replayed, and what its replay says decides which one is recommended.
 
-A change must make the record better by replay in all of its interval, and be worth its review: each member that moves
+A change must make the record better by replay in all of its interval, and be worth its review: each atom that moves
 must save its part of what can be saved, and so must each that a profile does not have and that newly meets a written
 one. A change that takes more memory must save much, and several times what the best change saves that takes none. Of
 two changes that replay cannot tell apart the smaller wins.
@@ -183,7 +183,7 @@ class Contender:
         A recorded trace has all that the run used.
         """
         risk = self.candidate.exposed if self.candidate.judgement.runs > 1 else 0.0
-        return WORTH_A_MOVE * self.candidate.churn.members + EXPOSED_COST * risk
+        return WORTH_A_MOVE * self.candidate.churn.atoms + EXPOSED_COST * risk
 
     @property
     def saved(self) -> float:

@@ -11,7 +11,7 @@ is made more often, and the other way round, until the counts agree (iterative p
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log1p
 from operator import mul
@@ -52,6 +52,8 @@ MOST_OFTEN = 8.0
 LEAST_OFTEN = 1e-4
 LEAST_HANDOVER = 0.003
 LEAST_HOLD, MOST_HOLD = 0.01, 0.99
+# A recording that has so many accesses of one kind tells how many of them missed.
+SURE = 10
 # Turns under a lock that do nothing else are made if they are this part of all.
 LEAST_BARE = 0.02
 # Parts of a turn that only those go through who have to wait.
@@ -85,8 +87,9 @@ class Fitting:
         counts = [max(*target, LEAST_COUNT) for target in draw.targets]
         self._leading = _leading(evidence)
         shares = [count / max(counts) for count in counts]
-        leading = [max((shares[other] for other in ones), default=0.0) for ones in self._leading]
-        rates = tuple(max(one) for one in zip(shares, map(mul, draw.unseen, leading), strict=True))
+        # How often what leads each touch is made: of samples the fit finds out, a recording has counted it.
+        self._led = [max((shares[other] for other in ones), default=0.0) for ones in self._leading]
+        rates = tuple(max(one) for one in zip(shares, map(mul, draw.unseen, self._led), strict=True))
         # A load that no sample shows is made in front of its function's store of the same member.
         stores = {
             (one.function, one.address): number
@@ -141,12 +144,12 @@ class Fitting:
         trial = max(TRIAL_ACCESSES, TRIAL_EACH * len(touches))
         counts = self._run(state, trial).counts(len(touches))
         shown, scale = _shown(counts, self._evidence, draw)
-        hidden = _hidden(touches, shown)
+        hidden, exact = _hidden(touches, shown), self._evidence.exact
         rates = list(state.rates)
         for at, one in enumerate(touches):
             if one.sampled:
                 rates[at] = rates[at] * _next_rate(one, draw.targets[at], shown[at])
-        if self._evidence.exact:
+        if exact:
             # Counts of all accesses: what is made most often stays the measure. Slow loads may have reached their most.
             first = rates[max(range(len(touches)), key=lambda at: sum(draw.targets[at]))]
             rates = [rate / first for rate in rates]
@@ -154,13 +157,13 @@ class Fitting:
             if one.like >= 0:
                 rates[at] = rates[one.like] * one.scale
             elif not one.sampled:
-                most = draw.unseen[at] * one.scale * max((rates[other] for other in self._leading[at]), default=0.0)
+                leading = self._led[at] if exact else max((rates[other] for other in self._leading[at]), default=0.0)
+                most = draw.unseen[at] * one.scale * leading
                 # Nothing was seen of it: it may be made as often as leaves it unseen.
                 expected = sum(shown[at])
                 if one.quiet:
                     expected = hidden[one.address // CACHE_LINE_BYTES] if one.kind is not TouchKind.LOAD else 0.0
                 rates[at] = min(rates[at] / max(expected, LEAST_SHOWN) ** STEP, most)
-        exact = self._evidence.exact
         return _FitState(
             draw,
             tuple(min(max(rate, LEAST_RATE), SATURATED) for rate in rates),
@@ -209,8 +212,11 @@ class Fitting:
                 plain = [replace(step, part=TurnPart.DO) for _, step in self._words(before, comes, state)]
                 yield RunTask(words[lock].cpus, comes / len(words[lock].cpus), 0, tuple(plain))
                 continue
-            scale = min(1.0, comes / sum(each)) if each and before else 1.0
+            if self._evidence.exact:
+                # Who has the words of a lock in its cache does not show there.
+                comes = max([comes, *each])
             taking = tuple(self._words(before, comes, state))
+            scale = min(1.0, comes / sum(each)) if each and before else 1.0
             hold, calm = state.holds[lock] if before else 0.0, lock in self._calm
             # Spinning locks of a kernel serve in turn (kernel/locking/qspinlock.c), others can be stolen.
             fair = any(queues_up(touches[one].function) for one in before)
@@ -220,7 +226,9 @@ class Fitting:
                 steps = _in_order(
                     [self._step(one, state.rates[one] / share, bool(before)) for one in ordered], taking, calm
                 )
-                yield RunTask(task.cpus, share / len(task.cpus), self._locks.get(lock, 0), steps, hold, fair)
+                known = {step.site: touches[step.site].on for step in steps if touches[step.site].on}
+                for cpus, mine in _by_cpus(task.cpus, steps, known):
+                    yield RunTask(cpus, share / len(task.cpus), self._locks.get(lock, 0), mine, hold, fair)
             bare = comes - scale * sum(each)
             if before and bare > LEAST_BARE * comes:
                 cpus = words[lock].cpus
@@ -232,14 +240,35 @@ class Fitting:
         for one in numbers:
             most[self._parts[one]] = max(most[self._parts[one]], state.rates[one])
         for one in sorted(numbers, key=state.late.__getitem__):
-            often = state.rates[one] / (most[self._parts[one]] if self._parts[one] in WAITING else comes)
+            part = self._parts[one]
+            # A recording tells how often who waits looks; of samples too little shows.
+            counted = part not in WAITING or (part is TurnPart.SPIN and self._evidence.exact)
+            often = state.rates[one] / (comes if counted else most[part])
             yield is_release(self._evidence.touches[one]), self._step(one, min(often, 1.0))
 
     def _step(self, number: int, often: float, locks: bool = False) -> RunStep:
         one = self._evidence.touches[number]
         part = self._parts.get(number, TurnPart.TRY if locks and one.early else TurnPart.DO)
         often = min(max(often, LEAST_OFTEN), MOST_OFTEN)
-        return RunStep(one.address, one.width, int(one.kind), number, often, part)
+        # What always hits in a recording follows what fetched the line at once.
+        sure = self._evidence.exact and one.missed is not None and one.weight >= SURE and not locks
+        gap = one.missed if sure and one.missed is not None else 1.0
+        return RunStep(one.address, one.width, int(one.kind), number, often, part, gap)
+
+
+def _by_cpus(
+    cpus: Sequence[int], steps: Sequence[RunStep], on: Mapping[int, Collection[int]]
+) -> Iterator[tuple[tuple[int, ...], tuple[RunStep, ...]]]:
+    """The steps of each of the ``cpus``; each site is touched ``on`` some of them, so much more often."""
+    alike: dict[tuple[RunStep, ...], list[int]] = defaultdict(list)
+    for cpu in cpus:
+        mine = []
+        for step in steps:
+            there = set(on.get(step.site, cpus)).intersection(cpus) or cpus
+            if cpu in there:
+                mine.append(replace(step, often=min(step.often * len(cpus) / len(there), MOST_OFTEN)))
+        alike[tuple(mine)].append(cpu)
+    yield from ((tuple(same), mine) for mine, same in alike.items() if mine)
 
 
 def _in_order(body: Sequence[RunStep], taking: Sequence[tuple[bool, RunStep]], calm: bool) -> tuple[RunStep, ...]:

@@ -134,7 +134,8 @@ class TurnPart(IntEnum):
 class RunStep:
     """An access of ``width`` bytes that a task makes ``often`` times in that part of its turn, on average.
 
-    ``kind`` is 0 for a load, 1 for a store, 2 for both in one; ``site`` numbers who makes it where.
+    ``kind`` is 0 for a load, 1 for a store, 2 for both in one; ``site`` numbers who makes it where. Another CPU comes
+    between it and the access in front with that ``gap`` of the usual probability.
     """
 
     address: int
@@ -143,11 +144,12 @@ class RunStep:
     site: int
     often: float
     part: TurnPart = TurnPart.DO
+    gap: float = 1.0
 
     @property
-    def row(self) -> tuple[int, int, int, int, float, int]:
+    def row(self) -> tuple[int, int, int, int, float, float, int]:
         """The same for the replayer; a run has many."""
-        return self.address, self.width, self.kind, self.site, self.often, self.part
+        return self.address, self.width, self.kind, self.site, self.often, self.gap, self.part
 
 
 @dataclass(frozen=True, slots=True)

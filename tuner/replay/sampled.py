@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import IntEnum
+from itertools import product
 from typing import NamedTuple
 
 from linesmith.analyzer.access.access_map import AccessMap
@@ -74,6 +75,7 @@ class SampledTouch:
     missed: float | None = None
     cpus: int | None = None
     nodes: frozenset[int] = frozenset()
+    on: frozenset[int] = frozenset()
     code: int = 0
     sampled: bool = True
     quiet: bool = False
@@ -102,8 +104,7 @@ class SampledTouches:
     """All touches of a record, the sampled ones first, with the node of each CPU and the layouts of objects by base.
 
     ``exact`` tells a recording, whose counts are those of all accesses. ``missing`` is the share that missed of all
-    touches of which ``missed`` is known; ``None``: of none it is. ``ties`` tell of two touches by number how surely
-    they are made on one CPU (below 0) or on two.
+    touches of which ``missed`` is known; ``None``: of none it is.
     """
 
     touches: tuple[SampledTouch, ...]
@@ -111,7 +112,6 @@ class SampledTouches:
     outers: Mapping[int, Layout]
     exact: bool = False
     missing: float | None = None
-    ties: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
 
 
 class _Placed(NamedTuple):
@@ -136,14 +136,12 @@ class _Placed(NamedTuple):
 class Sampled(NamedTuple):
     """The touches of a profile that are followed, those sampled most first, and the layouts of their objects by base.
 
-    ``shown`` are the lines, by number, on which the profile shows accesses, ``lost`` counts for
-    two touches by number how often the first lost the line to the second; only recordings tell it.
+    ``shown`` are the lines, by number, on which the profile shows accesses.
     """
 
     touches: list[SampledTouch]
     outers: dict[int, Layout]
     shown: set[int]
-    lost: Counter[tuple[int, int]]
 
 
 def sampled(
@@ -174,29 +172,7 @@ def sampled(
         shown = {line for line, conflicts in lines.items() if conflicts >= HITS_AFTER}
     else:
         shown = {*lines, *(one.address // CACHE_LINE_BYTES for one in placed)}
-    lost = _lost(placed, moved, touches)
-    return Sampled(touches, {one.base: outers[one.base] for one in touches if one.base in outers}, shown, lost)
-
-
-def _lost(
-    placed: Iterable[_Placed], moved: Mapping[int, int], touches: Sequence[SampledTouch]
-) -> Counter[tuple[int, int]]:
-    numbers = {(one.address, one.function, one.kind): number for number, one in enumerate(touches)}
-    found: Counter[tuple[int, int]] = Counter()
-    for one in placed:
-        by_code: dict[tuple[int, int | None], int | None] = {}
-        for row in one.line.accesses:
-            address = one.address + (row.offset or 0)
-            kind = TouchKind.ATOMIC if row.stores else TouchKind.LOAD
-            name = row.function or f"{row.code_address or 0:#x}"
-            number = numbers.get((address + moved.get(one.base(address), 0), name, kind))
-            by_code[row.offset or 0, row.code_address] = number
-        for each in one.line.conflicts:
-            victim = by_code.get((each.offset, each.code_address))
-            writer = by_code.get((each.writer_offset, each.writer_code_address))
-            if victim is not None and writer is not None and (times := each.misses + each.shadowed):
-                found[victim, writer] += times
-    return found
+    return Sampled(touches, {one.base: outers[one.base] for one in touches if one.base in outers}, shown)
 
 
 def _followed(
@@ -218,11 +194,15 @@ def _followed(
             layout = outers[base].id if base in outers else None
             moved[base] = first.setdefault((layout, base % CACHE_LINE_BYTES), base) - base
     merged: dict[tuple[int, str, TouchKind], SampledTouch] = {}
-    for one in seen:
-        by = moved.get(one.base, 0)
-        here = replace(one, base=one.base + by, address=one.address + by)
-        key = here.address, here.function, here.kind
-        merged[key] = _sum(merged[key], here) if key in merged else here
+    # The hottest object first: the CPUs of the others get the numbers of those that do the same to it.
+    for base, _ in weights.most_common():
+        by, mine = moved.get(base, 0), [one for one in seen if one.base == base]
+        here = [replace(one, base=base + by, address=one.address + by) for one in mine]
+        called = _called(here, merged) if by else {}
+        for one in here:
+            key = one.address, one.function, one.kind
+            known = replace(one, on=frozenset(called.get(cpu, cpu) for cpu in one.on))
+            merged[key] = _sum(merged[key], known) if key in merged else known
     objects: dict[int, list[SampledTouch]] = defaultdict(list)
     for one in sorted(merged.values(), key=lambda one: -one.weight):
         objects[one.base].append(one)
@@ -232,6 +212,24 @@ def _followed(
             break
         followed += touches[:MOST_TOUCHES]
     return sorted(followed, key=lambda one: -one.weight), moved
+
+
+def _called(
+    touches: Sequence[SampledTouch], merged: Mapping[tuple[int, str, TouchKind], SampledTouch]
+) -> dict[int, int]:
+    """For each CPU of ``touches`` the one that does most of the same in ``merged``; no two have the same one."""
+    same: Counter[tuple[int, int]] = Counter()
+    for one in touches:
+        other = merged.get((one.address, one.function, one.kind))
+        for mine, cpu in product(one.on, other.on if other is not None else ()):
+            same[mine, cpu] += round(one.weight)
+    found: dict[int, int] = {}
+    for (mine, cpu), _ in same.most_common():
+        if mine not in found and cpu not in found.values():
+            found[mine] = cpu
+    left = [cpu for cpu in sorted({cpu for one in touches for cpu in one.on}) if cpu not in found]
+    free = [cpu for cpu in left if cpu not in found.values()]
+    return found | dict(zip(left, free, strict=False))
 
 
 def _placed(findings: Sequence[Finding], profile: Profile, layouts: Layouts, here: TraceScene) -> Iterator[_Placed]:
@@ -288,7 +286,7 @@ def _on_line(placed: _Placed, code: TypeAccesses | None, layouts: Layouts) -> It
             (row.stores_l1_miss or 0) / row.stores if row.stores and row.stores_l1_hit is not None else None,
             row.cpus,
             origin((row,)).nodes,
-            row.code_address or 0,
+            code=row.code_address or 0,
             callers=_callers(row),
         )
 
@@ -329,8 +327,9 @@ def _recorded(placed: _Placed) -> Iterator[SampledTouch]:
                 loads,
                 float(stores),
                 min(misses[key] / (loads + stores), 1.0),
-                len(row.by_cpu) or row.cpus,
+                row.cpus,
                 origin((row,)).nodes,
+                origin((row,)).cpus or frozenset(),
                 row.code_address or 0,
                 shared=shared[key] / first[key] if first[key] else None,
                 callers=_callers(row),
@@ -372,6 +371,7 @@ def _sum(one: SampledTouch, other: SampledTouch) -> SampledTouch:
         callers=one.callers | other.callers,
         cpus=max(filter(None, (one.cpus, other.cpus)), default=None),
         nodes=one.nodes | other.nodes,
+        on=one.on | other.on,
     )
 
 

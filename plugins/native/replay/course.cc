@@ -129,6 +129,7 @@ class Interleaving {
     Check(task.lock < kMostSites, "there are too many locks");
     for (const Step& step : task.steps) {
       Check(step.often >= 0 && step.often <= kMostOften, "an access is made too often");
+      Check(step.gap >= 0 && step.gap <= 1, "a gap is no probability");
       Check(step.width >= 1 && step.width <= COHERENCE_MAX_WIDTH, "an access has no bytes, or too many");
       Check(step.site < kMostSites, "there are too many sites");
     }
@@ -154,12 +155,13 @@ class Interleaving {
     Worker& worker = workers_[number];
     while (course_.events.size() < accesses) {
       if (worker.next == worker.turn.size() && !Begin(number)) return;
-      if (worker.held != 0 && draws_.Next() < worker.hold) return;
-      if (worker.next < worker.turn.size()) {
-        Access(worker.cpu, *worker.turn[worker.next++]);
-        const bool done = worker.next == worker.turn.size();
-        if (draws_.Next() < (done ? ending_ : handover_)) return;
-      }
+      const bool done = worker.next == worker.turn.size();
+      if (worker.held != 0 && draws_.Next() < worker.hold * (done ? 1 : worker.turn[worker.next]->gap))
+        return;
+      if (done) continue;
+      Access(worker.cpu, *worker.turn[worker.next++]);
+      const bool last = worker.next == worker.turn.size();
+      if (draws_.Next() < (last ? ending_ : handover_ * worker.turn[worker.next]->gap)) return;
     }
   }
 

@@ -24,6 +24,7 @@ struct Step {
   coherence_kind kind = COHERENCE_LOAD;
   std::uint32_t site = 0;
   double often = 1;
+  double gap = 1;  // of the handover after the step in front of it
   When when = When::kDo;
 };
 

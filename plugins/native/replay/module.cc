@@ -34,7 +34,7 @@ using CodeRange = std::tuple<std::uint64_t, std::uint64_t>;
 using ShardingTuple =
     std::tuple<std::vector<PieceTuple>, std::uint64_t, std::vector<std::uint32_t>, std::vector<CodeRange>>;
 using StepTuple =
-    std::tuple<std::uint64_t, std::uint32_t, std::uint32_t, std::uint32_t, double, std::uint32_t>;
+    std::tuple<std::uint64_t, std::uint32_t, std::uint32_t, std::uint32_t, double, double, std::uint32_t>;
 using TaskTuple =
     std::tuple<std::vector<std::uint32_t>, double, std::uint32_t, double, bool, std::vector<StepTuple>>;
 using CountTuple = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
@@ -158,11 +158,11 @@ Machine MachineOf(const std::vector<std::uint8_t>& nodes) {
 
 std::vector<Step> StepsOf(const std::vector<StepTuple>& tuples) {
   std::vector<Step> steps;
-  for (const auto& [address, width, kind, site, often, when] : tuples) {
+  for (const auto& [address, width, kind, site, often, gap, when] : tuples) {
     if (kind > COHERENCE_ATOMIC) throw nb::value_error("an access loads, stores or does both");
     if (when > static_cast<std::uint32_t>(When::kTurn)) throw nb::value_error("a turn has six parts");
     steps.push_back(
-        {address, width, static_cast<coherence_kind>(kind), site, often, static_cast<When>(when)});
+        {address, width, static_cast<coherence_kind>(kind), site, often, gap, static_cast<When>(when)});
   }
   return steps;
 }
