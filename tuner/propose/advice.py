@@ -69,6 +69,8 @@ SAMPLE_MORE = (
 RECORD_LONGER = ("begin to record earlier, or record longer: all stores since the line was first contended were seen",)
 
 MOST_CONSTRAINTS = 3
+# Structs that may hold a type are named if there are no more.
+MOST_CONTAINERS = 3
 _OTHERWISE = "for the kernel that was profiled, give its own ELF file"
 
 
@@ -200,7 +202,7 @@ def _unknown_object(finding: Finding) -> str:
     target = finding.objects[0]
     said = f" ({target.reason})" if target.reason and target.outcome is not Outcome.NO_TYPE else ""
     if target.outcome is Outcome.INNER_TYPE_ONLY:
-        held = f", perhaps of {', '.join(target.containers)}" if 0 < len(target.containers) <= MOST_CONSTRAINTS else ""
+        held = f", perhaps of {', '.join(target.containers)}" if 0 < len(target.containers) <= MOST_CONTAINERS else ""
         return f"only the inner type {target.type}{held} is known, not the struct whose members could move{said}"
     return (
         f"the record on its lines could not be identified{said}, so there is nothing to rearrange; see `linesmith hot`"

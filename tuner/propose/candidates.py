@@ -187,9 +187,9 @@ def _varied(target: ContendedRecord, found: Sequence[Option]) -> list[Tradeoff]:
         paid = elsewhere(target, near)
         rows = ((*_quickly(one), paid[at], len(disturbed(target, one)), at) for at, one in enumerate(near))
         shortlist = [near[int(row[-1])] for row in nsmallest(SHORTLIST, list(rows))]
-        moved = [churn(target, one.arrangement).members for one in shortlist]
+        moved = [churn(target, one.arrangement) for one in shortlist]
         rest = zip(shortlist, exposures(target, shortlist), moved, strict=True)
-        varied.append(smallest([Tradeoff(target, one, now, best, exposed, members) for one, exposed, members in rest]))
+        varied.append(smallest([Tradeoff(target, one, now, best, exposed, read) for one, exposed, read in rest]))
     return varied
 
 

@@ -24,7 +24,7 @@ from linesmith.analyzer.layouts.gaps import (
     with_inferred_alignment,
 )
 from linesmith.analyzer.layouts.placement import BYTE, place_member, visible, visible_places
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Finding, Layout, Member
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Churn, Finding, Layout, Member
 from linesmith.tuner.propose.arrangement import Option
 from linesmith.tuner.propose.meetings import Cost, MemberSpot, adjacent_cost, proofs, residual_costs, residuals
 from linesmith.tuner.propose.phases import Floats, memory
@@ -32,7 +32,7 @@ from linesmith.tuner.propose.subject import ContendedRecord, notes_elsewhere
 
 # What one exposed member is taken to cost, as a share of what can be saved.
 EXPOSED_COST = 0.3
-# What each member that moves must take away at least, as a share of what can be saved.
+# What each atom that moves must take away at least, as a share of what can be saved.
 WORTH_A_MOVE = 0.06
 # What must be taken away if all members change their offset without being moved: nobody knows whom they meet then.
 WORTH_DISTURBING = 0.05
@@ -54,7 +54,7 @@ class Tradeoff:
     """What speaks for and against ``option``; less is better in all.
 
     The best option leaves ``best`` of ``now`` contended samples. ``exposed`` is how many members without samples newly
-    meet a writer, as much as each is probably read. ``members`` move.
+    meet a writer, as much as each is probably read.
     """
 
     target: ContendedRecord
@@ -62,7 +62,7 @@ class Tradeoff:
     now: float
     best: float
     exposed: float
-    members: int
+    churn: Churn
 
     @property
     def grown(self) -> int:
@@ -82,7 +82,7 @@ class Tradeoff:
         share = growth / size if growth else heavier(target, self.option)
         grown = share + (WORTH_GROWING if self.grown > 0 else 0.0)
         shifted = sum(target.interest[position] for position in moved) / max(sum(target.interest), 1.0)
-        changed = WORTH_A_MOVE * self.members + WORTH_DISTURBING * shifted
+        changed = WORTH_A_MOVE * self.churn.atoms + WORTH_DISTURBING * shifted
         locks = {target.owners[spot.member] for spot in self._writers if spot.lock}
         around_lock = bool(locks) and locks.isdisjoint(self.option.arrangement.moved)
         around = AROUND_A_LOCK if around_lock else 0.0
@@ -91,7 +91,7 @@ class Tradeoff:
     @property
     def effort(self) -> tuple[bool, int]:
         """Whether a record grows, and how many members move: the smaller change has less of it."""
-        return self.grown > 0, self.members
+        return self.grown > 0, self.churn.members
 
     @property
     def details(self) -> tuple[float, ...]:

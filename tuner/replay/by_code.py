@@ -180,6 +180,7 @@ def _by_code(
 
 def _elsewhere(function: str, run: _Run, first: SampledTouch, address: int, size: int, most: float) -> SampledTouch:
     """A load by a function that was seen on lines of other objects only; ``most`` is the object's hottest touch."""
+    where = origin((run.row,))
     return SampledTouch(
         first.base,
         address,
@@ -187,8 +188,8 @@ def _elsewhere(function: str, run: _Run, first: SampledTouch, address: int, size
         function,
         TouchKind.LOAD,
         cpus=len(run.row.by_cpu) or run.row.cpus,
-        nodes=origin((run.row,)).nodes or first.nodes,
-        on=origin((run.row,)).cpus or frozenset(),
+        nodes=where.nodes or first.nodes,
+        on=where.cpus or frozenset(),
         code=run.row.code_address or 0,
         sampled=False,
         quiet=True,

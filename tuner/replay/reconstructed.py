@@ -11,7 +11,7 @@ is made more often, and the other way round, until the counts agree (iterative p
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log1p
 from operator import mul
@@ -226,8 +226,7 @@ class Fitting:
                 steps = _in_order(
                     [self._step(one, state.rates[one] / share, bool(before)) for one in ordered], taking, calm
                 )
-                known = {step.site: touches[step.site].on for step in steps if touches[step.site].on}
-                for cpus, mine in _by_cpus(task.cpus, steps, known):
+                for cpus, mine in _by_cpus(task.cpus, steps, touches):
                     yield RunTask(cpus, share / len(task.cpus), self._locks.get(lock, 0), mine, hold, fair)
             bare = comes - scale * sum(each)
             if before and bare > LEAST_BARE * comes:
@@ -250,21 +249,21 @@ class Fitting:
         one = self._evidence.touches[number]
         part = self._parts.get(number, TurnPart.TRY if locks and one.early else TurnPart.DO)
         often = min(max(often, LEAST_OFTEN), MOST_OFTEN)
-        # What always hits in a recording follows what fetched the line at once.
-        sure = self._evidence.exact and one.missed is not None and one.weight >= SURE and not locks
-        gap = one.missed if sure and one.missed is not None else 1.0
+        gap = 1.0
+        if self._evidence.exact and one.missed is not None and one.weight >= SURE and not locks:
+            gap = one.missed  # what always hits follows what fetched the line at once
         return RunStep(one.address, one.width, int(one.kind), number, often, part, gap)
 
 
 def _by_cpus(
-    cpus: Sequence[int], steps: Sequence[RunStep], on: Mapping[int, Collection[int]]
+    cpus: Sequence[int], steps: Sequence[RunStep], touches: Sequence[SampledTouch]
 ) -> Iterator[tuple[tuple[int, ...], tuple[RunStep, ...]]]:
-    """The steps of each of the ``cpus``; each site is touched ``on`` some of them, so much more often."""
+    """The steps of each of the ``cpus``: what is made on some of them only is made so much more often there."""
     alike: dict[tuple[RunStep, ...], list[int]] = defaultdict(list)
     for cpu in cpus:
         mine = []
         for step in steps:
-            there = set(on.get(step.site, cpus)).intersection(cpus) or cpus
+            there = touches[step.site].on.intersection(cpus) or cpus
             if cpu in there:
                 mine.append(replace(step, often=min(step.often * len(cpus) / len(there), MOST_OFTEN)))
         alike[tuple(mine)].append(cpu)

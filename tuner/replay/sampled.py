@@ -54,15 +54,16 @@ class TouchKind(IntEnum):
 class SampledTouch:
     """What ``function`` did to ``width`` bytes at ``address``, in the object that begins at ``base``.
 
-    ``loads`` are those of a line that another CPU had modified, ``stores`` are ``None`` where the profile does not say;
-    both are samples. Of a recording they count once in each stay of the line in a cache. ``missed`` is the share of the
-    stores (of a recording, of all) that had to fetch the line, ``None`` where that is not known. What only the code
-    tells is not ``sampled``, and ``quiet`` where it is on a line that the profile does not have. ``shared`` is the
-    share of the counted ones of a recording whose own bytes others had stored to, ``callers`` are who called the
-    function. ``lock`` is the address of the lock that is held meanwhile, or that has this ``word``; 0: none, or
-    ``PERHAPS``. An ``early`` load is made just before the lock is taken. Where nothing shows of it on a quiet line it
-    is made ``scale`` times as often as the touch with the number ``like``, which is of another object. Of a function
-    that was seen ``elsewhere`` only, it is made at most ``scale`` times as often as any touch of the object.
+    ``loads`` are those of a line that another CPU had modified, ``stores`` are ``None`` where the profile does not
+    say; both are samples. Of a recording they count once in each stay of the line in a cache. ``missed`` is the
+    share of the stores (of a recording, of all) that had to fetch the line, ``None`` where that is not known. What
+    only the code tells is not ``sampled``, and ``quiet`` where it is on a line that the profile does not have.
+    ``shared`` is the share of the counted ones of a recording whose own bytes others had stored to, ``callers`` are
+    who called the function, ``on`` are the CPUs, as far as a recording says them. ``lock`` is the address of the
+    lock that is held meanwhile, or that has this ``word``; 0: none, or ``PERHAPS``. An ``early`` load is made just
+    before the lock is taken. Where nothing shows of it on a quiet line it is made ``scale`` times as often as the
+    touch with the number ``like``, which is of another object. Of a function that was seen ``elsewhere`` only, it
+    is made at most ``scale`` times as often as any touch of the object.
     """
 
     base: int
@@ -193,15 +194,17 @@ def _followed(
         for base, _ in weights.most_common():
             layout = outers[base].id if base in outers else None
             moved[base] = first.setdefault((layout, base % CACHE_LINE_BYTES), base) - base
+    there: dict[int, list[SampledTouch]] = {base: [] for base, _ in weights.most_common()}
+    for one in seen:
+        by = moved.get(one.base, 0)
+        there[one.base].append(replace(one, base=one.base + by, address=one.address + by))
     merged: dict[tuple[int, str, TouchKind], SampledTouch] = {}
     # The hottest object first: the CPUs of the others get the numbers of those that do the same to it.
-    for base, _ in weights.most_common():
-        by, mine = moved.get(base, 0), [one for one in seen if one.base == base]
-        here = [replace(one, base=base + by, address=one.address + by) for one in mine]
-        called = _called(here, merged) if by else {}
+    for base, here in there.items():
+        numbers = _same_cpus(here, merged) if moved.get(base) else {}
         for one in here:
             key = one.address, one.function, one.kind
-            known = replace(one, on=frozenset(called.get(cpu, cpu) for cpu in one.on))
+            known = replace(one, on=frozenset(numbers.get(cpu, cpu) for cpu in one.on))
             merged[key] = _sum(merged[key], known) if key in merged else known
     objects: dict[int, list[SampledTouch]] = defaultdict(list)
     for one in sorted(merged.values(), key=lambda one: -one.weight):
@@ -214,11 +217,11 @@ def _followed(
     return sorted(followed, key=lambda one: -one.weight), moved
 
 
-def _called(
+def _same_cpus(
     touches: Sequence[SampledTouch], merged: Mapping[tuple[int, str, TouchKind], SampledTouch]
 ) -> dict[int, int]:
     """For each CPU of ``touches`` the one that does most of the same in ``merged``; no two have the same one."""
-    same: Counter[tuple[int, int]] = Counter()
+    same, cpus = Counter[tuple[int, int]](), {cpu for one in touches for cpu in one.on}
     for one in touches:
         other = merged.get((one.address, one.function, one.kind))
         for mine, cpu in product(one.on, other.on if other is not None else ()):
@@ -227,9 +230,8 @@ def _called(
     for (mine, cpu), _ in same.most_common():
         if mine not in found and cpu not in found.values():
             found[mine] = cpu
-    left = [cpu for cpu in sorted({cpu for one in touches for cpu in one.on}) if cpu not in found]
-    free = [cpu for cpu in left if cpu not in found.values()]
-    return found | dict(zip(left, free, strict=False))
+    every = cpus.union(*(one.on for one in merged.values()))
+    return found | dict(zip(sorted(cpus - found.keys()), sorted(every.difference(found.values())), strict=False))
 
 
 def _placed(findings: Sequence[Finding], profile: Profile, layouts: Layouts, here: TraceScene) -> Iterator[_Placed]:
@@ -313,7 +315,7 @@ def _recorded(placed: _Placed) -> Iterator[SampledTouch]:
         place = row.offset or 0, row.function
         stays[place] = max(stays[place], first[place[0], row.code_address])
     for row in placed.line.accesses:
-        key = row.offset or 0, row.code_address
+        key, where = (row.offset or 0, row.code_address), origin((row,))
         # What hits bytes that the function has loaded is no news, but it may store there for the first time.
         stores = min(row.stores, max(first[key], stays[key[0], row.function], blamed[key], row.stores_l1_miss or 0))
         loads = 0.0 if row.stores else float(first[key])
@@ -328,8 +330,8 @@ def _recorded(placed: _Placed) -> Iterator[SampledTouch]:
                 float(stores),
                 min(misses[key] / (loads + stores), 1.0),
                 row.cpus,
-                origin((row,)).nodes,
-                origin((row,)).cpus or frozenset(),
+                where.nodes,
+                where.cpus or frozenset(),
                 row.code_address or 0,
                 shared=shared[key] / first[key] if first[key] else None,
                 callers=_callers(row),

@@ -155,14 +155,17 @@ class Interleaving {
     Worker& worker = workers_[number];
     while (course_.events.size() < accesses) {
       if (worker.next == worker.turn.size() && !Begin(number)) return;
-      const bool done = worker.next == worker.turn.size();
-      if (worker.held != 0 && draws_.Next() < worker.hold * (done ? 1 : worker.turn[worker.next]->gap))
-        return;
-      if (done) continue;
+      if (worker.held != 0 && draws_.Next() < worker.hold * Gap(worker)) return;
+      if (worker.next == worker.turn.size()) continue;
       Access(worker.cpu, *worker.turn[worker.next++]);
-      const bool last = worker.next == worker.turn.size();
-      if (draws_.Next() < (last ? ending_ : handover_ * worker.turn[worker.next]->gap)) return;
+      const bool done = worker.next == worker.turn.size();
+      if (draws_.Next() < (done ? ending_ : handover_ * Gap(worker))) return;
     }
+  }
+
+  // How much of the usual probability another CPU has to come in front of what is next in the turn.
+  static double Gap(const Worker& worker) {
+    return worker.next < worker.turn.size() ? worker.turn[worker.next]->gap : 1;
   }
 
   // Ends what is done and begins what comes next: a turn, or a look at a lock that is waited for. False where
