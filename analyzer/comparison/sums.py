@@ -14,11 +14,10 @@ from typing import NamedTuple
 
 from linesmith.analyzer.model import ADJACENT_LINE_BYTES, Bounds, Finding, LineMember, LineObject, ObjectKind, Outcome
 from linesmith.analyzer.sharing.findings import type_of
-from linesmith.analyzer.sharing.parts import OF_LINE
+from linesmith.analyzer.sharing.parts import INDEX, OF_LINE
 
 # The function where the profile has no name for it.
 NAMELESS = "[unknown]"
-_INDEX = re.compile(r"\[\d+\]")
 # What an offset is called of which no member is known.
 _OFFSET = re.compile(r"(?:lock at )?0x[0-9a-f]+")
 NO_MEMBER = "(no member)"
@@ -144,7 +143,7 @@ def is_vague(one: Finding) -> bool:
 
 
 def _owner(one: LineObject) -> str:
-    return one.type or _INDEX.sub("[]", one.variable)
+    return one.type or INDEX.sub("[]", one.variable)
 
 
 def _add_objects(finding: Finding, objects: dict[str, ObjectSum]) -> None:
@@ -177,8 +176,8 @@ def _add_members(finding: Finding, objects: dict[str, ObjectSum]) -> None:
         held = objects.setdefault(_owner(owner), ObjectSum()) if owner else first
         held.contended += _contended(member)
         if member.lock and owner:
-            held.locks |= {_INDEX.sub("[]", member.top), _owner(owner)}
-        counts = held.waits.setdefault(_INDEX.sub("[]", member.top) if owner else "", Counter())
+            held.locks |= {INDEX.sub("[]", member.top), _owner(owner)}
+        counts = held.waits.setdefault(INDEX.sub("[]", member.top) if owner else "", Counter())
         _count(counts, member)
 
 
@@ -194,7 +193,7 @@ def _place(name: str, finding: Finding, owners: Mapping[int, str]) -> Place:
         called = whose or member
         named = (one for one in finding.objects if called in (one.origin.partition(" ")[2], one.variable))
         owner = next(map(_owner, named), whose or owner)
-    return Place(_INDEX.sub("[]", owner), NO_MEMBER if _OFFSET.fullmatch(member) else _INDEX.sub("[]", member))
+    return Place(INDEX.sub("[]", owner), NO_MEMBER if _OFFSET.fullmatch(member) else INDEX.sub("[]", member))
 
 
 def _count(counts: Counter[str], member: LineMember) -> None:

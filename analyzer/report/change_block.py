@@ -26,11 +26,10 @@ from linesmith.analyzer.report.prose import WIDTH, counted, label_rows, labelled
 from linesmith.analyzer.report.record_changes import RecordAnswer, RecordChange, holder_rows, memory_rows, reason_of
 from linesmith.analyzer.report.structure import tables
 from linesmith.analyzer.sharing.changed_lines import KEY, MOST_LINES, RecordSide, changed_lines, worse
-from linesmith.analyzer.sharing.parts import own_members
+from linesmith.analyzer.sharing.parts import INDEX, own_members
 from linesmith.analyzer.sharing.records import WORTH_CHANGING, RecordContention, RecordPair
 
 LABEL = 10
-_ELEMENT = re.compile(r"\[\d+\]")
 # A change with so many lines of text has room for all of its cache lines.
 ROOMY = 36
 MOST_WHY, MOST_FUNCTIONS = 3, 2
@@ -306,8 +305,8 @@ def _gained(one: RecordChange, advice: StructuralAdvice, answer: RecordAnswer, s
     record = next((one for one in suggested.records if one.name == answer.record), None)
     parts, names = [0.0, 0.0], dict[str, None]()
     for pair in record.pairs if record else ():
-        if _ELEMENT.sub("", pair.writer) in advice.members:
-            next_to = _ELEMENT.sub("", pair.victim) not in advice.members
+        if INDEX.sub("", pair.writer) in advice.members:
+            next_to = INDEX.sub("", pair.victim) not in advice.members
             parts[next_to] += pair.contended.most
             names |= {shown_name(record, pair.victim): None} if record and next_to else {}
     known = record if record and record.contended else None

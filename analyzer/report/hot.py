@@ -15,8 +15,8 @@ from linesmith.analyzer.model import Bounds, ElfIdentity, LineMember, Outcome, T
 from linesmith.analyzer.report.findings import ProfileSection, count_range
 from linesmith.analyzer.report.prose import WIDTH, counted, cut, in_columns, prose, shell_rows, wrapped
 from linesmith.analyzer.sharing.findings import recorded_from
-from linesmith.analyzer.sharing.parts import OF_OTHER, users_of
-from linesmith.analyzer.sharing.records import WORTH_MOVING, RecordContention, RecordPair, quiet
+from linesmith.analyzer.sharing.parts import INDEX, users_of
+from linesmith.analyzer.sharing.records import WORTH_MOVING, PairGroup, RecordContention, RecordPair, quiet
 from linesmith.analyzer.sharing.triage import doubted, mostly_doubted
 
 # Records that have a row at most, and the least share of one; the others are counted in one row.
@@ -227,7 +227,6 @@ def by_layout(one: RecordContention) -> str:
 MOST_VICTIMS, MOST_NAMED, MOST_GROUPS, MOST_FUNCTIONS = 2, 6, 2, 3
 # A group with less of the misses of the heaviest is not named; a share that is less is not 0.0%.
 LEAST_GROUP, _LEAST_SHARE = 0.01, 0.0005
-_INDEX = re.compile(r"\[\d+\]")
 _NEIGHBOUR = re.compile(r"(?<= of the )(.+?) at (-?)0x[0-9a-f]+\Z")
 # What only another layout changes; that of objects, or of members.
 _BY_ALIGNING = frozenset((TriageKind.SEVERAL_OBJECTS, TriageKind.ADJACENT_LINE))
@@ -239,22 +238,6 @@ _REMEDIES = {
     TriageKind.STRADDLE: "move it off the boundary of two lines",
     TriageKind.NO_WRITER: "sample stores, too",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class PairGroup:
-    """``pairs`` of one ``writer``; of ``itself`` where the member that misses is the one that is written.
-
-    ``victims`` are the members that miss, heaviest first, ``contended`` the misses of all. ``of_other``: the heaviest
-    pair is with another object.
-    """
-
-    writer: str
-    itself: bool
-    pairs: tuple[RecordPair, ...]
-    victims: tuple[str, ...]
-    contended: Bounds
-    of_other: bool
 
 
 # What makes stores to a member fewer, by its type and path; the first that fits.
@@ -270,7 +253,7 @@ _FEWER = (
 
 def _parts(one: RecordContention) -> Iterator[tuple[TriageKind, str, PairGroup | None]]:
     """What is wrong with a record, the main thing first; what a layout can do is named if it removes enough."""
-    groups = _groups(one)
+    groups = one.groups
     own = next((group for group in groups if group.itself), None)
     apart = next((group for group in groups if not (group.itself or group.of_other)), None)
     other = next((group for group in groups if group.of_other), None)
@@ -311,26 +294,11 @@ def _fewer(one: RecordContention, name: str) -> str:
 
 def _shown_groups(one: RecordContention) -> list[PairGroup]:
     """Those that the advice is about, in its order, then the heaviest others that count."""
-    groups = _groups(one)
+    groups = one.groups
     counting = [group for group in groups if group.contended.most >= LEAST_GROUP * groups[0].contended.most]
     told = [group for _, _, group in _parts(one) if group]
     shown = [group for at, group in enumerate(told) if group not in told[:at]]
     return [*shown, *(group for group in counting if group not in shown)][: max(MOST_GROUPS, len(shown))]
-
-
-def _groups(one: RecordContention) -> list[PairGroup]:
-    """All groups of a record, heaviest first; of the same weight first those of several members; an array is one."""
-    found: dict[tuple[str, bool], list[RecordPair]] = {}
-    for pair in one.pairs:
-        writer = _INDEX.sub("[]", pair.writer)
-        found.setdefault((writer, _INDEX.sub("[]", pair.victim) == writer), []).append(pair)
-    groups = []
-    for (writer, itself), pairs in found.items():
-        victims = dict.fromkeys(_INDEX.sub("[]", pair.victim) for pair in pairs)
-        contended = sum((pair.contended for pair in pairs), Bounds())
-        of_other = OF_OTHER in pairs[0].victim + pairs[0].writer
-        groups.append(PairGroup(writer, itself, tuple(pairs), tuple(victims), contended, of_other))
-    return sorted(groups, key=lambda group: -group.contended.most)
 
 
 def members_that_meet(one: RecordContention) -> str:
@@ -360,7 +328,7 @@ def _met(one: RecordContention, same: Sequence[tuple[PairGroup, str]], most: int
 def shown_name(one: RecordContention, name: str) -> str:
     """A member, with a mark where it may be another one; one of another object on the line without the distance."""
     shown = _NEIGHBOUR.sub(lambda found: f"{found[1]} {'before' if found[2] else 'behind'} it", name)
-    return f"{shown} (?)" if any(_INDEX.sub("", name) in doubted(finding) for finding in one.findings) else shown
+    return f"{shown} (?)" if any(INDEX.sub("", name) in doubted(finding) for finding in one.findings) else shown
 
 
 def _members(one: RecordContention) -> Iterator[LineMember]:
@@ -397,8 +365,8 @@ def _separate(one: RecordContention, group: PairGroup) -> str:
         return f"no order helps, all of it is one line: {_fewer(one, writer)}"
     if by_layout(one) == "-":
         return "no order removes enough of it"
-    array = _INDEX.sub("", group.pairs[0].writer)
-    if all(_INDEX.sub("", pair.victim) == array for pair in group.pairs):
+    array = INDEX.sub("", group.pairs[0].writer)
+    if all(INDEX.sub("", pair.victim) == array for pair in group.pairs):
         return f"align the elements of {array} to a line each"
     return f"separate {writer} from {listed([shown_name(one, name) for name in group.victims], MOST_VICTIMS)}"
 
@@ -419,7 +387,7 @@ def met_sentences(one: RecordContention, unit: str) -> Iterator[str]:
     groups = _shown_groups(one)
     rest = one.contended - one.unknown
     sure, exact = all(group.contended.least == group.contended.most for group in groups), True
-    left, every, stored = list(groups), _groups(one), set[str]()
+    left, every, stored = list(groups), one.groups, set[str]()
     while left:
         group = left[0]
         # Samples do not say after stores to which of several members: the same misses are counted once.
@@ -460,7 +428,7 @@ def users_in(one: RecordContention, pairs: Sequence[RecordPair], most: int = MOS
         found = pair.stores if writes else pair.waits
         users.update(found)
         callers[one.called_from(pair.writer if writes else pair.victim, found)] += round(pair.contended.most)
-    name = _INDEX.sub("", pairs[0].writer if writes else pairs[0].victim)
+    name = INDEX.sub("", pairs[0].writer if writes else pairs[0].victim)
     own = [member for member in _members(one) if name in (member.top, member.path)]
     names = [user for user, _ in users.most_common()] or list(users_of(name, own, writing=writes))
     called = "".join(f", called from {caller}" for caller, _ in callers.most_common(1) if caller)

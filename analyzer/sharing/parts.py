@@ -42,8 +42,8 @@ _MOST_CPUS = 1 << 16
 MOST_FUNCTIONS = 3
 # Stands behind a member's name on the other line of a 128-byte pair, before that line's rank.
 OF_LINE = " of line "
-# Behind a member of another object of the line, or of another variable on it.
-OF_OTHER, _INDEX = " of ", re.compile(r"\[\d+\]")
+# Behind a member of another object of the line, or of another variable on it; which element of an array it is.
+OF_OTHER, INDEX = " of ", re.compile(r"\[\d+\]")
 
 
 def own_members(finding: Finding) -> tuple[LineMember, ...]:
@@ -291,7 +291,7 @@ def functions_of(found: Iterable[Finding], name: str, writes: bool) -> dict[str,
     Those that must write it have none where stores were not sampled.
     """
     counts: Counter[str] = Counter()
-    plain = _INDEX.sub("", name).partition(OF_OTHER)[0]
+    plain = INDEX.sub("", name).partition(OF_OTHER)[0]
     for finding in found:
         # A lock that is the whole object has the name of its type.
         whole = plain in [one.type for one in finding.objects]

@@ -29,7 +29,15 @@ from linesmith.analyzer.model import (
 )
 from linesmith.analyzer.sharing.cost import recorded_cost
 from linesmith.analyzer.sharing.findings import type_of
-from linesmith.analyzer.sharing.parts import OF_LINE, OF_OTHER, RecordFrame, functions_of, names_by_address, part_names
+from linesmith.analyzer.sharing.parts import (
+    INDEX,
+    OF_LINE,
+    OF_OTHER,
+    RecordFrame,
+    functions_of,
+    names_by_address,
+    part_names,
+)
 
 # A kind that explains less of a record's contention is not named with the main one; so many are.
 KIND_SHARE, MOST_KINDS = 0.25, 2
@@ -61,6 +69,22 @@ class RecordPair:
     contended: Bounds
     waits: dict[str, int] = field(default_factory=dict)
     stores: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PairGroup:
+    """``pairs`` of one ``writer``; of ``itself`` where the member that misses is the one that is written.
+
+    ``victims`` are the members that miss, heaviest first, ``contended`` the misses of all. ``of_other``: the heaviest
+    pair is with another object.
+    """
+
+    writer: str
+    itself: bool
+    pairs: tuple[RecordPair, ...]
+    victims: tuple[str, ...]
+    contended: Bounds
+    of_other: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +129,21 @@ class RecordContention:
             return False
         worth = self.share >= WORTH_CHANGING and self.removable.most >= WORTH_MOVING * self.share
         return worth and not (self.fixed or self.several or self.apart)
+
+    @property
+    def groups(self) -> list[PairGroup]:
+        """All pairs by who is stored to, heaviest first; the elements of an array are one member."""
+        found: dict[tuple[str, bool], list[RecordPair]] = {}
+        for pair in self.pairs:
+            writer = INDEX.sub("[]", pair.writer)
+            found.setdefault((writer, INDEX.sub("[]", pair.victim) == writer), []).append(pair)
+        groups = []
+        for (writer, itself), pairs in found.items():
+            victims = dict.fromkeys(INDEX.sub("[]", pair.victim) for pair in pairs)
+            contended = sum((pair.contended for pair in pairs), Bounds())
+            of_other = OF_OTHER in pairs[0].victim + pairs[0].writer
+            groups.append(PairGroup(writer, itself, tuple(pairs), tuple(victims), contended, of_other))
+        return sorted(groups, key=lambda group: -group.contended.most)
 
     def called_from(self, name: str, users: Collection[str]) -> str:
         """The function that called most of ``users`` when they missed on a member; ``""`` where nothing shows it."""
