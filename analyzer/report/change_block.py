@@ -24,7 +24,7 @@ from linesmith.analyzer.report.findings import line_facts
 from linesmith.analyzer.report.hot import is_inner, met_sentences, shown_name, users_in, what_to_do
 from linesmith.analyzer.report.prose import WIDTH, counted, label_rows, labelled, prose, shell_rows
 from linesmith.analyzer.report.record_changes import RecordAnswer, RecordChange, holder_rows, memory_rows, reason_of
-from linesmith.analyzer.report.structure import tables
+from linesmith.analyzer.report.structure import copies_words, tables
 from linesmith.analyzer.sharing.changed_lines import KEY, MOST_LINES, RecordSide, changed_lines, worse
 from linesmith.analyzer.sharing.parts import INDEX, own_members
 from linesmith.analyzer.sharing.records import WORTH_CHANGING, RecordContention, RecordPair
@@ -103,8 +103,9 @@ def change_block(suggested: Suggested, answer: RecordAnswer, columns: int, most:
     rows = [*(layout or _structure_rows(first, answer, suggested))]
     refused = next((one for one in answer.lines if one.declined or one.refusal), None)
     rows += [("moves", f"none: {reason_of(refused)}")] if refused and not layout else []
-    saves = (f", which saves {one.saves}" if one.saves else "" for one in others)
-    rows += [("also", f"{one.what}{gain}") for one, gain in zip(others, saves, strict=True)][:MOST_ROWS]
+    saves = (f", which saves {'at most ' * one.limit}{one.saves}" if one.saves else "" for one in others)
+    also = (one.advice.sentence if one.advice and one.limit else one.what for one in others)
+    rows += [("also", f"{what}{gain}") for what, gain in zip(also, saves, strict=True)][:MOST_ROWS]
     name = f", candidate {first.numbered.name}" if first.numbered else ""
     title = prose(f"{answer.rank}  {answer.title}: {first.what}{name}", then="   ", columns=columns)
     block, commands = title.splitlines(), [*_commands(first, answer, suggested, columns)] if suggested.given else []
@@ -159,7 +160,8 @@ def layout_rows(
     if stays and found.runs:
         # The share of the line is a limit of the profile, and so of another whole than what the change saves.
         left = f"{found.after:,.0f} of the record's {found.before:,.0f} {counted_as}"
-        yield "remains", f"{left}, with {_OF_LINE.sub('', '; '.join(stays))}, which no order removes"
+        part = "; ".join(stays)
+        yield "remains", f"{left}; no order removes the part of it that is {_OF_LINE.sub('', part)}"
     elif stays:
         yield "remains", f"{'; '.join(stays)}; no order helps"
     churn = candidate.churn
@@ -300,8 +302,9 @@ def _gained(one: RecordChange, advice: StructuralAdvice, answer: RecordAnswer, s
     """What replay says of the change with its most copies; else what the profile has after stores to the members."""
     if one.saves:
         gain = advice.gains[-1]
-        copies = f"; with {gain.ways} copies by {gain.by}" if gain.ways > 1 else ""
-        return f"{saved_words(one.saves, 'misses', 'profile')}{copies}; {gain.basis}"
+        copies = f"; with {copies_words(gain)}" if gain.ways > 1 else ""
+        limit = "at most " * one.limit
+        return f"{limit}{saved_words(one.saves, 'misses', 'profile')}{copies}, {gain.basis}"
     record = next((one for one in suggested.records if one.name == answer.record), None)
     parts, names = [0.0, 0.0], dict[str, None]()
     for pair in record.pairs if record else ():

@@ -240,12 +240,13 @@ _REMEDIES = {
 }
 
 
+_OTHER_ALGORITHM = "only another algorithm writes {} less often"
 # What makes stores to a member fewer, by its type and path; the first that fits.
 _FEWER = (
     (r"(?:^|[\W_])rb_|_tree", "shard or shorten the tree of {}"),
     (r"list_(?:bl_)?(?:head|node)|\b(?:next|prev|pprev|first)\Z", "shard or shorten the list of {}"),
     (r"atomic|refcount|kref|percpu_(?:counter|ref)", "count {} per CPU or in batches"),
-    (r"[*\[]|^(?:struct|union|class|float|double)\b", "only another algorithm writes {} less often"),
+    (r"[*\[]|^(?:struct|union|class|float|double)\b", _OTHER_ALGORITHM),
     (r"\b_?[Bb]ool\b|^enum|(?:_|\b)(?:flags?|state)\Z|\b(?:on|is|has)_\w+\Z", "read {} before writing it"),
     ("", "write {} less often (a counter: per CPU, a flag: read it first)"),
 )
@@ -288,7 +289,10 @@ def _fewer(one: RecordContention, name: str) -> str:
     if known and known.lock:
         return _REMEDIES[TriageKind.LOCK_CONTENTION].format(name)
     declared = f"{known.type} {known.path}" if known else inside
-    remedy = next(words for shape, words in _FEWER if re.search(shape, declared)).format(name)
+    remedy = next(words for shape, words in _FEWER if re.search(shape, declared))
+    if remedy == _OTHER_ALGORITHM and known and known.write_inferred and not known.writes:
+        remedy = "sample stores, too: no store to {} was sampled, its code may store to it"
+    remedy = remedy.format(name)
     return remedy.replace("per CPU", "per thread") if one.program else remedy
 
 

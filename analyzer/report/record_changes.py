@@ -11,7 +11,16 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from linesmith.analyzer.base.text import listed, per_cent
-from linesmith.analyzer.model import Candidate, Finding, HolderChange, Interval, MemoryUse, SlabBasis, StructuralAdvice
+from linesmith.analyzer.model import (
+    Candidate,
+    Finding,
+    HolderChange,
+    Interval,
+    MemoryUse,
+    SlabBasis,
+    StructuralAdvice,
+    StructureKind,
+)
 from linesmith.analyzer.report.candidate import (
     Numbered,
     Proposed,
@@ -52,6 +61,11 @@ class RecordChange:
     def candidate(self) -> Candidate | None:
         """The candidate of a change of the layout."""
         return self.numbered.candidate if self.numbered else None
+
+    @property
+    def limit(self) -> bool:
+        """Whether no more than ``saves`` can go away: each access to a lock that is split may need several copies."""
+        return self.advice is not None and self.advice.kind is StructureKind.SHARD
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +264,7 @@ def rows_of(answer: RecordAnswer) -> Iterator[tuple[str, ...]]:
 
 def _cells(change: RecordChange) -> tuple[str, ...]:
     candidate = change.candidate
-    saves = str(change.saves) if change.saves else "not estimated"
+    saves = f"{'≤ ' * change.limit}{change.saves}" if change.saves else "not estimated"
     if candidate is None:
         return change.what, "", saves, "", ""
     name = change.numbered.name if change.numbered else ""

@@ -63,11 +63,16 @@ def _accessors(accessors: Sequence[Accessor]) -> Iterator[str]:
             ("writes", [name for name in one.writes if name not in updated]),
             ("reads", [name for name in one.reads if name not in updated]),
         )
-        does = "; ".join(f"{verb} {', '.join(names)}" for verb, names in verbs if names) or "touches it"
+        does = "; ".join(f"{verb} {', '.join(names)}" for verb, names in verbs if names) or "accesses it"
         yield f"{one.function} ({one.samples:,} accesses{held}): {does}"
     others = [one.function for one in accessors if one not in sampled]
     if others:
         yield f"{'also accessed' if sampled else 'accessed'}, by the code alone, in {listed(others, MOST_OTHERS)}"
+
+
+def copies_words(one: Gain) -> str:
+    """``8 copies, chosen by CPU``."""
+    return f"{one.ways} copies, chosen by {'CPU' if one.by == 'cpu' else one.by}"
 
 
 def _gains(gains: Sequence[Gain]) -> Iterator[str]:
@@ -78,10 +83,10 @@ def _gains(gains: Sequence[Gain]) -> Iterator[str]:
     for one in gains:
         basis = "" if one.basis == former else f"  {one.basis}"
         former = one.basis
-        copies = f"{one.ways} copies by {one.by}" if one.ways > 1 else "1 copy"
+        copies = copies_words(one) if one.ways > 1 else "1 copy"
         change = f"{(one.after - one.before) / one.before:+.1%}" if one.before else "none"
         what = "apart" if one.by == "line" else copies
-        yield f"{what:<18}{one.after:>9,} {change:>7} ({one.low:+.1%} to {one.high:+.1%}){basis}"
+        yield f"{what:<24}{one.after:>9,} {change:>7} ({one.low:+.1%} to {one.high:+.1%}){basis}"
 
 
 def _memory(when: str, uses: Sequence[MemoryUse]) -> Iterator[str]:

@@ -228,7 +228,7 @@ def test_as_many_copies_as_nodes_or_on_one_node_as_cpus(
 
 def test_what_a_line_of_its_own_saves_is_told_apart_from_what_copies_save(tmp_path: Path) -> None:
     alone, copies = gains(tmp_path, (0, 1), Step(0, "L", START), Step(1, "L", START))
-    assert alone.basis == "a line of its own; as placed"
+    assert alone.basis == "a line of its own; objects as placed"
     assert (alone.before, alone.after, copies.after) == (299, 200, 1)
     assert copies.low <= (copies.after - copies.before) / copies.before <= copies.high
 
@@ -236,8 +236,8 @@ def test_what_a_line_of_its_own_saves_is_told_apart_from_what_copies_save(tmp_pa
 def test_who_takes_the_lock_for_reading_goes_through_every_copy(tmp_path: Path) -> None:
     code = build(raw((), (Code("down_write", 0x1000, 0x1010), Code("down_read.isra.0", 0x2000, 0x2010))), LAYOUTS)
     *_, best, walking = gains(tmp_path, (0, 1), Step(0, "A", LOCK, code=0x2004), accesses=code)
-    assert (best.ways, best.after, best.basis) == (2, 0, "one copy for each access; as placed")
-    assert (walking.ways, walking.basis) == (2, "who only reads takes every copy; as placed")
+    assert (best.ways, best.after, best.basis) == (2, 0, "if each access needs one copy only; objects as placed")
+    assert (walking.ways, walking.basis) == (2, "who only reads takes every copy; objects as placed")
     assert walking.after > 0
 
 
@@ -254,7 +254,7 @@ def test_objects_to_be_pulled_in_are_replayed_each_on_a_line_of_its_own(tmp_path
     advised = AdvisedFinding(finding(lock, [hot("word", 0, 8, 100, 100)]), (pull_in,))
     taken = [Step(0, "A", START), Step(1, "A", START + 40)]
     (gain,) = replayed(tmp_path, taken, (0, 0), advised, slab, (lock, area)).gains
-    assert (gain.by, gain.after, gain.basis) == ("line", 0, "each on lines of its own; mean of phases")
+    assert (gain.by, gain.after, gain.basis) == ("line", 0, "each on lines of its own; mean of all offsets in a line")
     assert gain.before > 0
 
 

@@ -421,20 +421,20 @@ def test_nothing_is_lost_and_only_words_are_wider(cells: list[str], last: list[s
 
 
 MAPPING = struct("mapping", scalar("host"), scalar("lock"), scalar("tree", 16))
-BY_NODE = "one copy for each access; as placed"
+BY_NODE = "if each access needs one copy only; objects as placed"
 ADVICE = StructuralAdvice(
     StructureKind.SHARD,
     "mapping",
     ("lock", "tree"),
     "shard lock with tree",
-    reasons=("56% of the line's contended accesses waited on lock for stores to it",),
+    reasons=("56% of the contended accesses on its line are of lock, after another CPU's store to it",),
     accessors=(
         Accessor("tree_add", 4320, ("tree",), ("tree",), True),
         Accessor("tree_find", 90, ("tree",), ()),
         *(Accessor(f"rare_{number}", 0, (), ("tree",)) for number in range(6)),
     ),
     gains=(
-        Gain(1, "node", 1000, 900, -0.12, -0.08, "a line of its own; as placed"),
+        Gain(1, "node", 1000, 900, -0.12, -0.08, "a line of its own; objects as placed"),
         Gain(2, "node", 1000, 500, -0.55, -0.45, BY_NODE),
         Gain(4, "node", 1000, 250, -0.8, -0.7, BY_NODE),
     ),

@@ -46,7 +46,7 @@ LEAST_SHARE = 0.002
 LEAST_CONTENDED = 30
 
 OWN_LINE = "a line of its own"
-ONE_COPY = "one copy for each access"
+ONE_COPY = "if each access needs one copy only"
 # Functions that take a lock for reading, by the names that Linux gives them.
 _READERS = re.compile(r"_*(?:down|up)_read(?:_\w+)?|_*(?:raw_)?read_(?:try|un)?lock(?:_\w+)?")
 
@@ -186,7 +186,7 @@ def steps(most: int) -> list[int]:
 def _gain(runs: RecordRuns, then: ReplayedLayout, ways: int, by: str, basis: str = ONE_COPY) -> Gain:
     """A layout against what was recorded, in all phases where objects have several."""
     found = runs.judgement(then)
-    where = f"{basis}; {'mean of phases' if runs.phases > 1 else 'as placed'}"
+    where = f"{basis}; {'mean of all offsets in a line' if runs.phases > 1 else 'objects as placed'}"
     misses, bounds = (round(found.before), round(found.after)), (found.interval.low, found.interval.high)
     return Gain(ways, str(by), *misses, *bounds, where, round(found.whole))
 
