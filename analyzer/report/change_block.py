@@ -32,7 +32,7 @@ from linesmith.analyzer.sharing.records import WORTH_CHANGING, RecordContention,
 LABEL = 10
 # A change with so many lines of text has room for all of its cache lines.
 ROOMY = 36
-MOST_WHY, MOST_FUNCTIONS = 3, 2
+MOST_WHY, MOST_FUNCTIONS = 2, 2
 MOST_NEIGHBOURS = 4
 MOST_ROWS, MOST_REASONS, MOST_ACCESSORS = 2, 3, 4
 # Files that a reader has to give, or gave none of.

@@ -67,7 +67,8 @@ def changed_lines(
     known, moved, pairs = tuple(members), candidate.moved, candidate.judgement.pairs
     uses, begin = _uses(known, pairs), _starts(candidate, sides, finding)
     apart = [{one.victim, one.writer} for one in pairs if one.before > one.after and one.victim != one.writer]
-    vital = frozenset[str]().union(*apart) | {name for name, use in uses.items() if use.share >= LEAST_HOT}
+    vital = frozenset(one.after for one in candidate.moves if one.after).union(*apart)
+    vital |= {name for name, use in uses.items() if use.share >= LEAST_HOT}
     # What the profile has of each anonymous struct or union.
     held = [one for one in sides[0].layout.members if not one.name]
     places = [(one.top, one.object_offset - sides[0].inside) for one in known[::-1] if one.object_offset is not None]
@@ -151,7 +152,7 @@ def _row(
     moved, vital = marked
     if not there:
         return "nothing of the object"
-    shown = [one for one in there if one.name in moved or (one.name in uses and uses[one.name].letters)]
+    shown = [one for one in there if one.name in moved | vital or (one.name in uses and uses[one.name].letters)]
     share_of = {one.name: uses[one.name].share if one.name in uses else 0.0 for one in shown}
     shown.sort(key=lambda one: (one.name not in vital, one.name not in moved, -share_of[one.name]))
     text = ""
