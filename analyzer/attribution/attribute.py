@@ -33,6 +33,7 @@ from linesmith.analyzer.attribution.evidence import (
     evidence_of,
     probability,
     symbol_name,
+    touched,
 )
 from linesmith.analyzer.attribution.hypotheses import (
     SURE,
@@ -196,15 +197,34 @@ class _LineClues:
         rival = self._rival(winner, ranked)
         found = self._with_open_start(self._answer(winner, rival, owner), winner, ranked)
         if found.outcome is not Outcome.CANNOT_TELL or (found.margin >= SURE and owner == inf):
-            return found
+            return self._with_holder(found, allowed)
         # Of the lock within the winner, and within its rival, one may be sure, and not of whose it is.
         outer = [winner.hypothesis] + ([rival.hypothesis] if rival is not None and owner == inf else [])
         for part in ranked:
             if all(inside(part.hypothesis, one, self.containment) for one in outer):
                 inner = self._answer(part, self._rival(part, ranked), self._odds_of_owner(part))
                 if inner.outcome in (Outcome.INNER_TYPE_ONLY, Outcome.RESOLVED):
-                    return inner
+                    return self._with_holder(inner, allowed)
         return found
+
+    def _with_holder(self, found: LineObject, allowed: Allowed | None) -> LineObject:
+        """The one record around a lock whose other members are what the code around the lock is known to touch."""
+        if found.outcome is not Outcome.INNER_TYPE_ONLY or found.layout is None or found.ways or allowed:
+            return found
+        _, rest = within(self.clues, Hypothesis(found.layout, found.start), self.containment)
+        around = [clue for clue in rest if clue.spots]
+        holders = (Hypothesis(one, found.start - at) for one, at in self.containment.embeddings(found.layout))
+        fitting = [
+            one
+            for one in holders
+            if around and all(touched(clue, one.layout, one.place(clue.offset)) >= SURE for clue in around)
+        ]
+        inner = min(fitting, key=lambda one: self.containment.layouts.by_id(one.layout).size, default=None)
+        if inner is None or not all(one == inner or inside(inner, one, self.containment) for one in fitting):
+            return found
+        # What else is in it, and how far it goes, is known of this build alone.
+        ways = tuple((offset, inner.start) for offset in sorted({one.offset for one in self.clues}))
+        return replace(self.described(self.judged(inner)), margin=found.margin, ways=ways)
 
     def _with_open_start(
         self, found: LineObject, winner: _JudgedHypothesis, ranked: Sequence[_JudgedHypothesis]
