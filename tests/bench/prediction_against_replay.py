@@ -33,7 +33,7 @@ from linesmith.analyzer.base.errors import NothingToSuggest, NotSimulated
 from linesmith.analyzer.cli.analysis import analyse
 from linesmith.analyzer.cli.premises import in_found_caches
 from linesmith.analyzer.cli.suggest import worthwhile
-from linesmith.analyzer.model import Candidate, Interval
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Interval
 from linesmith.analyzer.sharing.analysis import Explanation, quiet_lines
 from linesmith.analyzer.sharing.records import shares_by_line
 from linesmith.analyzer.slab.allocation import Kernel
@@ -126,7 +126,7 @@ def _recorded(elf: Path, profile: Path, premises: Premises) -> Iterator[Asked]:
     layouts = found.reading.layouts
     given = [one for one in _proposed(found, premises) if one.candidates and not one.withheld]
     scenes = [scene(layouts.by_id(_outer(one)), found.profile.areas, layouts) for one in given]
-    replay = open_trace(profile.with_name(f"{profile.name}.trace"), scenes)
+    replay = open_trace(profile.with_name(f"{profile.name}.trace"), scenes, (CACHE_LINE_BYTES,))
     for number, answer in enumerate(given):
         if replay.accesses(number):
             yield Asked(found, premises.kernel, answer, RecordRuns([(replay, number)], layouts, None, 0.0))

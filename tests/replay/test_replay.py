@@ -30,6 +30,7 @@ from linesmith.tuner.propose.candidates import after
 from linesmith.tuner.propose.subject import ContendedRecord, subject
 from linesmith.tuner.replay.climb import climbed
 from linesmith.tuner.replay.plan import ReplayPlan, in_all_phases, relaid, unchanged
+from linesmith.tuner.replay.recommend import traced
 from linesmith.tuner.replay.replayer import Replay, change_interval, open_trace
 from linesmith.tuner.replay.runs import RecordRuns
 from linesmith.tuner.replay.scene import TraceScene, scene
@@ -177,6 +178,19 @@ def test_a_change_of_several_moves_is_found_step_by_step(tmp_path: Path) -> None
     left = [runs.sketch({QUEUE.id: after(target, option, QUEUE)}).total for option in found]
     assert len(left) == 2
     assert runs.now.total > left[0] > left[1] == 0
+
+
+def test_memory_beside_an_object_counts_on_the_lines_of_the_object_alone(tmp_path: Path) -> None:
+    area = ObjectArea(ObjectKind.HEAP, "", AT, QUEUE.size, QUEUE.size, 1, (QUEUE.name,))
+    own = [Step(0, "S", AT), Step(1, "L", AT + 8)]
+    beside = [Step(0, "S", AT + QUEUE.size), Step(1, "L", AT + QUEUE.size)]
+    totals = []
+    for name, steps in ("alone", own), ("beside", [*own, *beside]):
+        trace = write_trace(tmp_path / name, turns(steps, ROUNDS), (0, 0))
+        runs = traced([QUEUE], Profile("test", "", "hitm", (), areas=(area,)), table(QUEUE), trace)[QUEUE.id]
+        assert isinstance(runs, RecordRuns)
+        totals.append(runs.now.total)
+    assert totals[0] == totals[1] > ROUNDS
 
 
 def test_nothing_is_searched_where_every_miss_is_of_one_member(tmp_path: Path) -> None:

@@ -39,12 +39,15 @@ using TaskTuple =
     std::tuple<std::vector<std::uint32_t>, double, std::uint32_t, double, bool, std::vector<StepTuple>>;
 using CountTuple = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::uint64_t>;
 
-std::vector<ObjectMap> MapsOf(const std::vector<std::vector<RowTuple>>& scenes) {
+// Lines that are replayed have one of the `line_sizes`.
+std::vector<ObjectMap> MapsOf(const std::vector<std::vector<RowTuple>>& scenes,
+                              const std::vector<std::uint32_t>& line_sizes) {
+  const auto longest = std::max_element(line_sizes.begin(), line_sizes.end());
   std::vector<ObjectMap> maps;
   for (const std::vector<RowTuple>& tuples : scenes) {
     std::vector<ObjectRow> rows;
     for (const auto& [address, stride, count, kind] : tuples) rows.push_back({address, stride, count, kind});
-    maps.emplace_back(std::move(rows));
+    maps.emplace_back(std::move(rows), longest == line_sizes.end() ? ObjectMap::kLongestLine : *longest);
   }
   return maps;
 }
@@ -138,7 +141,7 @@ void HandleSignals() {
 
 Replayer OpenTrace(const std::string& path, const std::vector<std::vector<RowTuple>>& scenes,
                    const std::vector<std::uint32_t>& line_sizes) {
-  std::vector<ObjectMap> maps = MapsOf(scenes);
+  std::vector<ObjectMap> maps = MapsOf(scenes, line_sizes);
   const nb::gil_scoped_release release;
   return Replayer(ReadTrace(path, std::move(maps), line_sizes, HandleSignals));
 }
@@ -197,7 +200,7 @@ class MadeCourse {
   Replayer Open(const std::vector<std::uint64_t>& instructions,
                 const std::vector<std::vector<RowTuple>>& scenes,
                 const std::vector<std::uint32_t>& line_sizes) const {
-    std::vector<ObjectMap> maps = MapsOf(scenes);
+    std::vector<ObjectMap> maps = MapsOf(scenes, line_sizes);
     const nb::gil_scoped_release release;
     return Replayer(TraceOf(course_.events, machine_, instructions, std::move(maps), line_sizes));
   }

@@ -24,11 +24,11 @@ std::uint64_t Extent(const ObjectRow& row) {
 
 }  // namespace
 
-ObjectMap::ObjectMap(std::vector<ObjectRow> rows) {
+ObjectMap::ObjectMap(std::vector<ObjectRow> rows, std::uint32_t line_bytes) {
   std::sort(rows.begin(), rows.end(),
             [](const auto& one, const auto& other) { return one.address < other.address; });
   Number(rows);
-  AddBlocks();
+  AddNeighbours(line_bytes);
   MarkPages();
 }
 
@@ -49,20 +49,20 @@ void ObjectMap::Number(const std::vector<ObjectRow>& rows) {
   }
 }
 
-void ObjectMap::AddBlocks() {
+void ObjectMap::AddNeighbours(std::uint64_t line_bytes) {
   const std::vector<Row> rows = rows_;
   std::uint64_t covered = 0;  // everything below belongs to a row
   for (std::size_t index = 0; index < rows.size(); ++index) {
     const std::uint64_t next = index + 1 < rows.size() ? rows[index + 1].begin : ~std::uint64_t{0};
-    AddBlock(std::max(covered, rows[index].begin / kBlock * kBlock), rows[index].begin);
-    covered = std::min(next, (rows[index].end + kBlock - 1) / kBlock * kBlock);
-    AddBlock(rows[index].end, covered);
+    AddNeighbour(std::max(covered, rows[index].begin / line_bytes * line_bytes), rows[index].begin);
+    covered = std::min(next, (rows[index].end + line_bytes - 1) / line_bytes * line_bytes);
+    AddNeighbour(rows[index].end, covered);
   }
   std::sort(rows_.begin(), rows_.end(),
             [](const Row& one, const Row& other) { return one.begin < other.begin; });
 }
 
-void ObjectMap::AddBlock(std::uint64_t begin, std::uint64_t end) {
+void ObjectMap::AddNeighbour(std::uint64_t begin, std::uint64_t end) {
   if (begin >= end) return;
   rows_.push_back({begin, end, end - begin, static_cast<std::uint32_t>(objects_.size()), beside()});
   objects_.push_back({begin, beside(), 0});

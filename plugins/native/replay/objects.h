@@ -30,15 +30,15 @@ struct Spot {
   std::uint64_t size = 0;
 };
 
-// Objects by address. Memory beside them that shares a block of kBlock bytes with one is made of objects too,
-// a block each, of the kind behind the last: what shares a line with an object must be followed as well.
+// Objects by address. Memory beside them that shares a line of `line_bytes` with one is made of objects too,
+// a line each, of the kind behind the last: what shares a line with an object must be followed as well.
 class ObjectMap {
  public:
-  static constexpr std::uint64_t kBlock = 256;  // the longest line
+  static constexpr std::uint32_t kLongestLine = 256;
   static constexpr std::size_t kPageBits = std::size_t{1} << 16;
 
   // Throws std::invalid_argument where rows overlap, are empty, or hold more than 2^32 objects.
-  explicit ObjectMap(std::vector<ObjectRow> rows);
+  explicit ObjectMap(std::vector<ObjectRow> rows, std::uint32_t line_bytes = kLongestLine);
 
   // Whether any of `size` bytes from `address` on can be in or beside an object; quick, and may err on the
   // safe side.
@@ -70,8 +70,8 @@ class ObjectMap {
   static std::size_t PageBit(std::uint64_t address) { return (address >> 12) * 0x9e3779b97f4a7c15u >> 48; }
 
   void Number(const std::vector<ObjectRow>& rows);
-  void AddBlocks();
-  void AddBlock(std::uint64_t begin, std::uint64_t end);
+  void AddNeighbours(std::uint64_t line_bytes);
+  void AddNeighbour(std::uint64_t begin, std::uint64_t end);
   void MarkPages();
 
   std::vector<Row> rows_;

@@ -56,7 +56,7 @@ Relocated::Relocated(const Scene& scene, const Plan& plan, std::uint32_t line_by
   for (const KindPlan& kind : plan.kinds) {
     CheckPieces(kind.pieces);
     CheckPlan(!kind.placement || Fits(*kind.placement), "a placement is empty or too large");
-    CheckPlan(kind.shift < ObjectMap::kBlock, "objects are shifted within a line only");
+    CheckPlan(kind.shift < ObjectMap::kLongestLine, "objects are shifted within a line only");
   }
   PlaceObjects(scene);
   if (plan.sharding) PlaceShards(scene);
@@ -102,7 +102,7 @@ void Relocated::PlaceShards(const Scene& scene) {
     shard_bytes_ = std::max(shard_bytes_, ends[range.kind]);
   }
   shard_bytes_ = RoundUp(std::max<std::uint64_t>(shard_bytes_, 1), sharding.alignment);
-  const std::uint64_t family = RoundUp(shard_bytes_ * sharding.ways, ObjectMap::kBlock);
+  const std::uint64_t family = RoundUp(shard_bytes_ * sharding.ways, ObjectMap::kLongestLine);
   for (std::size_t number = 0; number < objects_; ++number) {
     spans_.push_back({kShardMemory + number * family, scene.touched()[number] ? family : 0});
   }
