@@ -47,6 +47,8 @@ NEARLY_ALL = 0.9
 NEIGHBOURHOOD = 4096
 # How many explanations of a line are looked at more closely.
 EXAMINED = 8
+# Likelihoods of clues that are kept, some 40 MB.
+MOST_KEPT = 1 << 18
 # Distinct places on a line that a building block can have, in bytes from one to the next.
 WORD = 8
 
@@ -251,6 +253,12 @@ class _OwnObject:
         """Tells the clues' pieces of code apart by what is known of them."""
         return tuple((id(clue.known.records), hash(clue.spots)) for clue in self.clues)
 
+    @cached_property
+    def alike(self) -> tuple[int, ...]:
+        """Equal for clues that differ at most in where they are and in their weight."""
+        parts = ((id(it.known), id(it.touches), it.sampled, it.mapped, it.spots) for it in self.clues)
+        return tuple(map(hash, parts))
+
 
 class Neighbourhood:
     """The lines of one report by address; each is explained once, when a line close by asks for it."""
@@ -263,6 +271,7 @@ class Neighbourhood:
         self._lines = {line.address: line for line in lines if line.address is not None}
         self._addresses = sorted(self._lines)
         self._own_objects: dict[int, _OwnObject] = {}
+        self._likelihoods: dict[tuple[int, int, int], float] = {}
 
     def support(self, one: Hypothesis, line: CacheLine) -> float:
         """What the lines around ``line`` say for an object that covers them, against objects of their own.
@@ -281,12 +290,22 @@ class Neighbourhood:
             if address == line.address:
                 continue
             own, way = self._own_object(address), address - line.address
-            known = zip(own.codes, own.clues, own.gains, strict=True)
-            covered = [it for it in known if begin <= it[1].offset + way < end]
+            known = zip(own.codes, own.alike, own.clues, own.gains, strict=True)
+            covered = [it for it in known if begin <= it[2].offset + way < end]
             priors += -own.prior if covered else 0.0
-            for code, clue, gain in covered:
-                by_code.setdefault(code, []).append(_gain(clue, way, one) - gain)
+            for code, kind, clue, gain in covered:
+                by_code.setdefault(code, []).append(self._gain(clue, kind, way, one) - gain)
         return priors + sum(sum(gains) / len(gains) for gains in by_code.values())
+
+    def _gain(self, clue: Clue, kind: int, way: int, one: Hypothesis) -> float:
+        """The log likelihood of a clue, computed once for all of its ``kind`` at a place of a layout."""
+        key = kind, one.layout, one.place(clue.offset + way)
+        found = self._likelihoods.get(key)
+        if found is None:
+            if len(self._likelihoods) >= MOST_KEPT:
+                self._likelihoods.clear()
+            found = self._likelihoods[key] = _log_odds(clue, way, one)
+        return clue.weight * found
 
     def _own_object(self, address: int) -> _OwnObject:
         found = self._own_objects.get(address)
@@ -295,14 +314,14 @@ class Neighbourhood:
             clues = clues_of(line.accesses, self.evidence)
             found = _OwnObject(clues, (0.0,) * len(clues), 0.0)
             for one in self.proposer.best(clues, line.bytes, EXAMINED):
-                gains = tuple(_gain(clue, 0, one) for clue in clues)
+                gains = tuple(clue.weight * _log_odds(clue, 0, one) for clue in clues)
                 tried = _OwnObject(clues, gains, prior(one, line, self.evidence.containment, self.starts))
                 found = max(found, tried, key=lambda it: it.prior + sum(it.gains))
             self._own_objects[address] = found
         return found
 
 
-def _gain(clue: Clue, way: int, one: Hypothesis) -> float:
+def _log_odds(clue: Clue, way: int, one: Hypothesis) -> float:
     """The log likelihood of a clue on a line ``way`` bytes on, against that of a leaf without a reason."""
     likelihood, _ = probability(clue, one.layout, one.place(clue.offset + way))
-    return clue.weight * log(likelihood / UNEXPLAINED_LEAF)
+    return log(likelihood / UNEXPLAINED_LEAF)
