@@ -314,8 +314,10 @@ def _gained(one: RecordChange, advice: StructuralAdvice, answer: RecordAnswer, s
             names |= {shown_name(record, pair.victim): None} if record and next_to else {}
     known = record if record and record.contended else None
     own, near = (min(part / known.contended, 1) * known.share if known else 0.0 for part in parts)
-    limit = f"; at most the {own:.0%} that wait on {listed(advice.members, MOST_NEIGHBOURS)}" if own else ""
-    around = f" and the {near:.0%} that wait on {listed(names, MOST_NEIGHBOURS)} next to it" * (near >= WORTH_CHANGING)
+    said, said_near = (f"{part:.0%}" if part >= WORTH_CHANGING else f"{part:.2%}" for part in (own, near))
+    limit = f"; at most the {said} that wait on {listed(advice.members, MOST_NEIGHBOURS)}" if own else ""
+    shown = near >= WORTH_CHANGING or 0 < own < near
+    around = f" and the {said_near} that wait on {listed(names, MOST_NEIGHBOURS)} next to it" * shown
     return f"not estimated: nothing was replayed{limit}{around}"
 
 

@@ -119,7 +119,11 @@ class RecordContention:
     @property
     def type(self) -> str:
         """The record of which the members are; ``""`` for a variable that is none, and where it is not known."""
-        return self.findings[0].objects[0].type if self.name and self.findings and self.findings[0].objects else ""
+        if not self.name or not self.findings or not self.findings[0].objects:
+            return ""
+        # What the heap holds has its type's name; a line of it, looked at alone, may be taken for another's.
+        first = self.findings[0].objects[0]
+        return self.name if first.outcome is Outcome.CANNOT_TELL and not self.places else first.type
 
     @property
     def movable(self) -> bool:

@@ -300,6 +300,18 @@ def test_lines_below_the_hottest_are_counted_by_member_and_clearing_a_page_is_no
     assert one.unknown == 50
 
 
+def test_the_command_after_a_table_names_the_type_of_the_row_that_it_is_for() -> None:
+    """A line of it, looked at alone, may seem to hold another type."""
+    area = ObjectArea(ObjectKind.HEAP, "", 0x1000, 64, 64, 64, ("pool",))
+    meet = Conflict(0, 8, "look", 8, 8, "give", False, local=50)
+    line = CacheLine(1, 0x1000, (Access(0, "look", hitm_local=50),), hitm_local=50, conflicts=(meet,))
+    known = finding(struct("mapping", scalar("tree"), scalar("lock")), [hot("tree", 0, 8, 50)], rank=1)
+    doubted = replace(known, objects=(replace(known.objects[0], outcome=Outcome.CANNOT_TELL),), cost=LineCost(50))
+    recording = Recording("qemu", (), (0, 0), "x86_64")
+    (one,) = contention_by_record([doubted], Profile("test", "", "hitm", (line,), recording=recording, areas=(area,)))
+    assert (one.name, one.type) == ("pool", "pool")
+
+
 def test_many_records_with_long_names_are_one_screen() -> None:
     met = [(f"a_member_with_a_long_name_{at}", "the_member_that_all_of_them_wait_for", 70) for at in range(9)]
     many = [record(f"a_record_with_a_long_name_{at}", 0.04, 0.03, TriageKind.FALSE_SHARING, *met) for at in range(20)]

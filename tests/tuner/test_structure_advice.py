@@ -136,6 +136,16 @@ def test_other_counters(program: Program) -> None:
     assert advice(unknown, program.layouts) == (), "without the code nothing is said of counters"
 
 
+def test_a_counter_that_hardly_anybody_waits_for_is_left_where_it_is(program: Program) -> None:
+    (session,) = program.layouts.variants("session")
+    where = seen(session, "hits", stores("session_hit", 90))
+    for own, advised in ((2, False), (20, True)):
+        sharings = waits("hits", "hits", own), waits("state", "hits", 100 - own)
+        found = line(session, TriageKind.TRUE_SHARING, [where], *sharings)
+        kinds = {one.kind for one in advice(found, program.layouts, accesses=program.accesses)}
+        assert (StructureKind.COUNT_APART in kinds) == advised
+
+
 def test_the_head_of_a_list_is_no_counter(program: Program) -> None:
     (inbox,) = program.layouts.variants("inbox")
     where = seen(inbox, "head", stores("inbox_push", 90))

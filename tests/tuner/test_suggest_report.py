@@ -34,7 +34,7 @@ from linesmith.analyzer.report.candidate import Proposed, member_heat, short_cha
 from linesmith.analyzer.report.pahole import excerpt
 from linesmith.analyzer.report.prose import wrapped
 from linesmith.analyzer.sharing.parts import users_of
-from linesmith.analyzer.sharing.records import RecordContention
+from linesmith.analyzer.sharing.records import RecordContention, RecordPair
 from linesmith.tuner.propose.tradeoff import IN_THE_SOURCE
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -165,6 +165,15 @@ def test_what_can_be_done_instead_follows_the_reason() -> None:
 def test_a_change_of_the_structure_is_explained_where_no_layout_helps() -> None:
     text = text_of(replace(proposed(advice=(SPLIT,)), refusal=f"Line 0: {NO_HELP}"), given=("vmlinux", "c2c.txt"))
     assert after_head(after_head(text)) == ANSWERS["a change of the structure"]
+
+
+def test_who_waits_next_to_a_member_is_named_with_who_waits_on_it() -> None:
+    waited = Bounds(4, 4), Bounds(396, 396)
+    pairs = tuple(RecordPair(one, "used", "", of, {}, {}) for one, of in zip(("used", "id"), waited, strict=True))
+    known = RecordContention("pool", ("heap",), 1, 400.0, 0.009, Bounds(0.0, 0.0), pairs=pairs)
+    line = replace(proposed(advice=(SPLIT,)), refusal=f"Line 0: {NO_HELP}")
+    text = " ".join(text_of(line, records=(known,)).split())
+    assert "at most the 0.01% that wait on used and the 0.89% that wait on id next to it" in text
 
 
 SHARES = (("", 0.3, ""), ("pool", 0.5, ""), ("node", 0.15, ""), ("leaf", 0.005, ""), ("clock", 0.02, "the emulator"))

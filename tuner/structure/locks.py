@@ -49,7 +49,7 @@ ATOMIC_SHARE = 0.5
 READ_SHARE = 0.8
 # Bytes of a small lock: a word with a bit to wait on.
 SMALL_LOCK = 8
-# A line that less of the lock's contention falls on does not matter.
+# A line that less of the lock's contention falls on does not matter, nor a counter with less of its line's.
 SECOND_SHARE = 0.1
 # Of the instructions that write a counter so many add to it; the others set it up.
 UPDATE_SHARE = 0.5
@@ -251,10 +251,10 @@ class _Counting:
 
 def counting_apart(case: Case) -> Iterator[StructuralAdvice]:
     """Advice for a member of a record that sampled functions count with and that is truly shared, or for many."""
-    if TriageKind.TRUE_SHARING not in case.kinds:
+    name = main_member(case)
+    if TriageKind.TRUE_SHARING not in case.kinds or case.share(name) < SECOND_SHARE:
         yield from _counters_apart(case)
         return
-    name = main_member(case)
     member = case.member(name)
     if member is None or not _may_count(case, name, member):
         return
