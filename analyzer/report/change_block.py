@@ -150,8 +150,8 @@ def layout_rows(
             made = f"{found.accesses:,} recorded {of}{at}, scaled to the record's {whole}{differ}"
         else:
             made = f"{found.runs} runs reconstructed from the samples, {found.accesses:,} {of}. Misses are loads and"
-            made += f" stores that fetch the line from another CPU, scaled to add up to the record's {whole}; `hot`"
-            made += " counts loads alone"
+            made += f" stores that fetch the line from another CPU, scaled to add up to the record's {whole}"
+            made += "; `hot` counts loads alone" * (not finding.simulated)
         yield "replayed", f"{made}. No time is measured"
     # Clauses of a diagnosis that say what no layout removes.
     removes = "does not remove", "no layout removes"

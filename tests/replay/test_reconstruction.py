@@ -10,6 +10,7 @@ from statistics import mean
 import pytest
 from access.programs import compiled
 from hand_made import finding, held, hot, scalar, struct, table
+from proposals_by_hand import moved
 
 from linesmith.analyzer.access.store import read_accesses
 from linesmith.analyzer.layouts.dwarf import read_layouts
@@ -20,18 +21,22 @@ from linesmith.analyzer.model import (
     Conflict,
     Finding,
     Interval,
+    LineCost,
     Misses,
     ObjectArea,
     ObjectKind,
     Profile,
     Recording,
 )
+from linesmith.tuner.constraints.freedom import Premises
+from linesmith.tuner.propose.candidates import Suggestion
 from linesmith.tuner.replay.by_code import evidence, with_locks
 from linesmith.tuner.replay.draw import drawn
 from linesmith.tuner.replay.plan import relaid, unchanged
+from linesmith.tuner.replay.recommend import sampled
 from linesmith.tuner.replay.reconstructed import Fitting, reconstructed
 from linesmith.tuner.replay.replayer import MadeRun, Replay, RunStep, RunTask, SiteCounts, TurnPart
-from linesmith.tuner.replay.runs import widened
+from linesmith.tuner.replay.runs import RecordRuns, widened
 from linesmith.tuner.replay.sampled import MOST_TOUCHES, PERHAPS, SampledTouch, SampledTouches, TouchKind
 from linesmith.tuner.replay.scene import TraceScene, sampled_scene, scene
 
@@ -103,6 +108,19 @@ def test_the_seed_decides_everything() -> None:
 def recorded(rows: tuple[Access, ...], conflicts: tuple[Conflict, ...]) -> Profile:
     line = CacheLine(0, LINE, rows, conflicts=conflicts, misses=Misses(hitm_local=800))
     return replace(profile(), lines=(line,), recording=Recording("qemu", (), (0,) * 8, "x86_64"))
+
+
+def test_the_misses_of_a_recording_without_its_trace_are_those_that_hot_counts() -> None:
+    """Also what waited where no member is known, and of a record of which not all lines were explained."""
+    known = Conflict(8, 8, "check", 0, 8, "add", False, local=900)
+    conflicts = known, replace(known, offset=64, writer_offset=72, local=100)
+    source = recorded(READ_BESIDE_STORES.lines[0].accesses, conflicts)
+    line = replace(found(), share=0.5, cost=LineCost(400))
+    answer = Suggestion(line, (replace(moved(), before=POOL),))
+    (runs,) = sampled((answer,), (line,), source, LAYOUTS, Premises(shares={line.rank: 0.8})).values()
+    assert isinstance(runs, RecordRuns)
+    told = runs.judgement(runs.now)
+    assert (told.whole, round(told.before)) == (1000, 800)
 
 
 def test_what_one_cpu_does_in_a_recording_shares_nothing() -> None:

@@ -147,6 +147,9 @@ def _reconstructed(
     share, contended = sum(one.share for one in lines), sum(contended_on(one) for one in lines)
     whole = contended / share if share else 0.0
     counted = min(contended, premises.shares.get(finding.rank, 1.0) * whole)
+    if profile.recording and (waited := sum(one.misses for line in profile.lines for one in line.conflicts)):
+        # As `hot` counts, also what waited where no member is known.
+        whole, counted = float(waited), premises.shares.get(finding.rank, share) * waited
     runs = RecordRuns([(one, 0) for one in draws], layouts, counted, whole, finding.bytes)
     return (
         runs
