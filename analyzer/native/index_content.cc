@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/blake2b.h"
+#include "base/worker_crew.h"
 #include "json_writer.h"
 #include "records/record_order.h"
 
@@ -16,6 +17,8 @@ namespace {
 // What LayoutJson() takes besides texts, for most records and members.
 constexpr std::size_t kDocumentBytes = 160;
 constexpr std::size_t kMemberBytes = 140;
+// Whose documents are written by one thread at a time.
+constexpr std::size_t kRecordsPerRun = 500;
 
 std::vector<NamedRecords> NamesOf(const std::vector<Record>& records) {
   std::unordered_map<std::string_view, std::size_t> places;
@@ -96,18 +99,46 @@ std::size_t ExpectedBytes(const Record& record) {
   return bytes;
 }
 
+// Documents of consecutive records, and where in `text` each ends.
+struct DocumentRun {
+  std::string text;
+  std::vector<std::uint64_t> ends;
+};
+
+DocumentRun DocumentsOf(const std::vector<Record>& records, std::size_t first, std::size_t last) {
+  DocumentRun run;
+  std::size_t expected = 0;
+  for (std::size_t id = first; id < last; ++id) expected += ExpectedBytes(records[id]);
+  run.text.reserve(expected);
+  for (std::size_t id = first; id < last; ++id) {
+    run.text += LayoutJson(static_cast<std::uint32_t>(id), records[id]);
+    run.ends.push_back(run.text.size());
+  }
+  return run;
+}
+
 }  // namespace
 
-IndexContent ContentOf(std::vector<Record> records) {
-  IndexContent content{.names = NamesOf(records), .documents = {}, .ends = {}, .digests = DigestsOf(records)};
-  std::size_t expected = 0;
-  for (const Record& record : records) expected += ExpectedBytes(record);
-  content.documents.reserve(expected);
+IndexContent ContentOf(const std::vector<Record>& records, unsigned threads) {
+  IndexContent content;
+  std::vector<DocumentRun> runs((records.size() + kRecordsPerRun - 1) / kRecordsPerRun);
+  const std::size_t jobs = runs.size() + 1;
+  RunJobs(WorkerCount(threads, jobs), jobs, [&](unsigned, std::size_t job) {
+    if (job == 0) {  // the longest one
+      content.digests = DigestsOf(records);
+      content.names = NamesOf(records);
+      return;
+    }
+    const std::size_t first = (job - 1) * kRecordsPerRun;
+    runs[job - 1] = DocumentsOf(records, first, std::min(first + kRecordsPerRun, records.size()));
+  });
+  std::size_t bytes = 0;
+  for (const DocumentRun& run : runs) bytes += run.text.size();
+  content.documents.reserve(bytes);
   content.ends.reserve(records.size());
-  for (std::uint32_t id = 0; id < records.size(); ++id) {
-    const Record record = std::exchange(records[id], {});
-    content.documents += LayoutJson(id, record);
-    content.ends.push_back(content.documents.size());
+  for (DocumentRun& run : runs) {
+    for (const std::uint64_t end : run.ends) content.ends.push_back(content.documents.size() + end);
+    content.documents += std::exchange(run, {}).text;
   }
   return content;
 }

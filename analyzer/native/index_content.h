@@ -28,7 +28,7 @@ struct IndexContent {
 // size does. What changes from build to build without moving a byte is left out: ids, lines, files, compile
 // units.
 //
-// Each record is freed when its document is written, because both together take twice the memory.
-IndexContent ContentOf(std::vector<Record> records);
+// With `threads` threads; what comes out does not depend on their number.
+IndexContent ContentOf(const std::vector<Record>& records, unsigned threads);
 
 }  // namespace linesmith

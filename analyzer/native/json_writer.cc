@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "json_writer.h"
 
+#include <algorithm>
 #include <string_view>
 
 namespace linesmith {
@@ -28,6 +29,9 @@ std::size_t Utf8Length(std::string_view text) {
   return 0;
 }
 
+// Whether a byte is a character of its own that JSON shows as it is.
+bool IsPlain(char byte) { return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\'; }
+
 class JsonObject {
  public:
   explicit JsonObject(std::string& out) : out_(out) { out_ += '{'; }
@@ -54,6 +58,11 @@ class JsonObject {
   static void Quote(std::string& out, std::string_view text) {
     out += '"';
     while (!text.empty()) {
+      const std::size_t plain =
+          static_cast<std::size_t>(std::ranges::find_if_not(text, IsPlain) - text.begin());
+      out.append(text.substr(0, plain));
+      text.remove_prefix(plain);
+      if (text.empty()) break;
       const auto byte = static_cast<unsigned char>(text[0]);
       std::size_t length = Utf8Length(text);
       if (length == 0) {

@@ -43,7 +43,7 @@ nb::str ToText(const std::string& text) {
 // Its documents are handed out as a buffer, since a copy of them would double the memory that reading takes.
 class RecordTable {
  public:
-  explicit RecordTable(std::vector<Record> records) : content_(ContentOf(std::move(records))) {}
+  RecordTable(const std::vector<Record>& records, unsigned threads) : content_(ContentOf(records, threads)) {}
 
   std::size_t size() const { return content_.ends.size(); }
   const std::string& documents() const { return content_.documents; }
@@ -184,8 +184,8 @@ RecordTable ReadDwarfTable(const std::string& path, unsigned threads, const Name
   const Progress report = Reporting(progress);
   const nb::gil_scoped_release release;
   // The file is closed before the records are written out, so that not both take memory.
-  std::vector<Record> records = ReadRecords(*LoadDebugInfo(path, directories), threads, report);
-  return RecordTable(std::move(records));
+  const std::vector<Record> records = ReadRecords(*LoadDebugInfo(path, directories), threads, report);
+  return RecordTable(records, threads);
 }
 
 AccessTable MapAccessTable(const std::string& path, unsigned threads, const Names& directories,
@@ -197,7 +197,7 @@ AccessTable MapAccessTable(const std::string& path, unsigned threads, const Name
 
 RecordTable ReadBtfTable(const std::string& path, const std::optional<std::string>& base) {
   const nb::gil_scoped_release release;
-  return RecordTable(ReadBtf(path, base.value_or("")));
+  return RecordTable(ReadBtf(path, base.value_or("")), 1);
 }
 
 nb::bytes ReadTouchedJson(const std::string& path, const Names& functions, const Names& prefixes,
