@@ -47,12 +47,17 @@ def replace_file(path: Path, content: bytes, mode: int = 0o666) -> None:
     replace_by_parts(path, (content,), mode)
 
 
-def replace_by_parts(path: Path, parts: Iterable[bytes | memoryview], mode: int = 0o666) -> None:
-    """Do what ``replace_file`` does, with content that need not be in memory as a whole."""
+def replace_by_parts(
+    path: Path, parts: Iterable[bytes | memoryview], mode: int = 0o666, *, lasting: bool = True
+) -> None:
+    """Do what ``replace_file`` does, with content that need not be in memory as a whole.
+
+    What is not ``lasting`` may be damaged or gone when the power fails soon after, as its reader must notice.
+    """
     with _errors_name(path), _place_of(path) as (folder, name):
         existing = _status(folder, name)
         if existing is None or stat.S_ISREG(existing.st_mode):
-            _replace(folder, name, existing, parts, mode)
+            _replace(folder, name, existing, parts, mode, lasting)
             return
         # An open file of ours is gone on with where it stands.
         is_ours = _whose_open_files(folder) == str(os.getpid())
@@ -147,7 +152,12 @@ def _check_access(name: str, wanted: int, folder: int) -> None:
 
 
 def _replace(
-    folder: int, name: str, existing: os.stat_result | None, parts: Iterable[bytes | memoryview], mode: int
+    folder: int,
+    name: str,
+    existing: os.stat_result | None,
+    parts: Iterable[bytes | memoryview],
+    mode: int,
+    lasting: bool,
 ) -> None:
     part = f".{name[:_KEPT_LETTERS]}.{os.urandom(8).hex()}{UNFINISHED}"
     number = os.open(part, _NEW_FILE, 0o600 if existing else mode, dir_fd=folder)
@@ -158,14 +168,16 @@ def _replace(
                     os.fchown(number, existing.st_uid, existing.st_gid)
                 os.fchmod(number, existing.st_mode & 0o777)
             file.writelines(parts)
-            file.flush()
-            os.fsync(number)
+            if lasting:
+                file.flush()
+                os.fsync(number)
         os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
         with suppress(OSError):
             os.unlink(part, dir_fd=folder)
         raise
-    _sync_folder(folder)
+    if lasting:
+        _sync_folder(folder)
 
 
 def _sync_folder(folder: int) -> None:

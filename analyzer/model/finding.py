@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from linesmith.analyzer.model.access import CallPath
-from linesmith.analyzer.model.layout import CACHE_LINE_BYTES, MemberPair
+from linesmith.analyzer.model.layout import CACHE_LINE_BYTES
+from linesmith.analyzer.model.record import MemberPair
 
 
 @dataclass(frozen=True, slots=True)
