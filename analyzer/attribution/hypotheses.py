@@ -101,6 +101,7 @@ class Proposer:
 
     def __init__(self) -> None:
         self._known: dict[_Code, CluePlaces] = {}
+        self._held: dict[int, Column] = {}
 
     def best(
         self, clues: Sequence[Clue], line_bytes: int, most: int, allowed: Allowed | None = None
@@ -130,31 +131,31 @@ class Proposer:
         code = declared, clue.sampled, clue.spots, clue.touches.elements, frozenset(clue.touches.inside)
         found = self._known.get(code)
         if found is None:
-            found = self._known[code] = _places(clue)
+            found = self._known[code] = _places(clue, self._held)
         return found
 
 
-def _places(clue: Clue) -> CluePlaces:
-    containment, found = clue.containment, dict[tuple[int, int], float]()
-    touch, touched = touch_likelihood(clue), set[tuple[int, int]]()
-    for (layout, start), likelihood in _met(clue).items():
-        for place in containment.places(layout):
-            key = place.container, place.offset + start
-            found[key] = max(likelihood, found.get(key, 0.0))
-            if likelihood == touch:
-                touched.add(key)
-    for layout, start in clue.touches.inside if clue.spots else ():
-        if containment.layouts.by_id(layout).name:
-            found[layout, start] = max(touch, found.get((layout, start), 0.0))
-            touched.add((layout, start))
-    layouts = np.array([layout for layout, _ in found], np.int64)
+def _places(clue: Clue, held: dict[int, Column]) -> CluePlaces:
+    """Where the clue may lie; ``held`` keeps by record where others hold it, each as one number."""
+    containment, touch, met = clue.containment, touch_likelihood(clue), _met(clue)
+    for layout in {layout for layout, _ in met} - held.keys():
+        held[layout] = np.array([2 * FARTHEST * one + at for one, at in containment.places(layout)], np.int64)
+    columns = [held[layout] for layout, _ in met]
+    inside = [one for one in (clue.touches.inside if clue.spots else ()) if containment.layouts.by_id(one[0]).name]
+    columns.append(np.array([2 * FARTHEST * layout + start for layout, start in inside], np.int64))
+    lengths = [len(column) for column in columns]
+    every = np.concatenate(columns) + np.repeat([*(start for _, start in met), 0], lengths)
+    likelihoods = np.repeat([*met.values(), touch], lengths)
+    places, at = np.unique(every, return_inverse=True)
+    best = np.zeros(len(places))
+    np.maximum.at(best, at, likelihoods)
+    layouts, offsets = np.divmod(places, 2 * FARTHEST)
     distinct, which = np.unique(layouts, return_inverse=True)
     records = [containment.layouts.by_id(layout) for layout in distinct.tolist()]
     alignment = np.array([max(one.natural_alignment, one.alignment or 1) for one in records], np.int64)
     sizes = np.array([one.size for one in records], np.int64)
-    offsets = np.array([start for _, start in found], np.int64)
-    gains = np.log(np.array(list(found.values()), np.float64) / OUTSIDE)
-    known = np.array([place in touched for place in found], np.bool_)
+    known = np.isin(places, every[likelihoods == touch])
+    gains = np.log(best / OUTSIDE)
     return CluePlaces(clue.known.records, layouts, offsets, gains, known, alignment[which], sizes[which])
 
 
@@ -164,10 +165,12 @@ def _met(clue: Clue) -> dict[tuple[int, int], float]:
     found: dict[tuple[int, int], float] = {}
     for record in () if clue.by_instruction else clue.known.records:
         for layout in containment.layouts.variants(record):
-            for start in containment.starts(layout.id):
-                likelihood = reach_likelihood(clue, record, layout.id, start)
+            starts = containment.starts(layout.id)
+            # All that are no operands are as likely.
+            for alike in (starts - clue.known.operands, *({one} for one in starts & clue.known.operands)):
+                likelihood = reach_likelihood(clue, record, layout.id, next(iter(alike), 0))
                 if likelihood > UNEXPLAINED_LEAF:
-                    found[layout.id, start] = likelihood
+                    found.update(((layout.id, start), likelihood) for start in alike)
     if not clue.spots:
         return found
     places = {(spot[0], start) for spot in clue.spots for start in containment.elements(*spot)}
