@@ -7,6 +7,7 @@ read, and what they do not hold is refused with the next step.
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -161,6 +162,7 @@ def analyse(
     from linesmith.plugins.registry import read_profiles
 
     reports = read_profiles(profile)
+    gc.freeze()  # no circle is in a profile, and to look for one among a million values takes half a second
     report = _chosen(reports, evidence.section, profile)
     trust = Trust(evidence.trust or Trust.BUILD_ID)
     named = any(access.function for line in report.lines for access in line.accesses)
