@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
 from collections.abc import Iterator
@@ -119,6 +120,8 @@ def read_profiles(path: Path) -> tuple[Profile, ...]:
     """
     # The name is shown and written as JSON, so bytes that are no UTF-8 are spelt out.
     name = printable(os.fsencode(path).decode("utf-8", "backslashreplace"))
+    looks = gc.isenabled()
+    gc.disable()  # no circle is in a profile, and to look for one takes a quarter of the time
     try:
         if path.is_file() or path.is_dir() or not path.exists():
             return _read(path, name)
@@ -128,6 +131,9 @@ def read_profiles(path: Path) -> tuple[Profile, ...]:
             return _read(Path(copy.name), name)
     except OSError as error:
         raise ProfileError(f"cannot read the profile {name}: {error.strerror or error}") from error
+    finally:
+        if looks:
+            gc.enable()
 
 
 def _read(path: Path, name: str) -> tuple[Profile, ...]:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum, auto
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from linesmith.plugins.profiles.formats import TextLine
@@ -130,6 +131,13 @@ class TextCursor:
                 return None
             lines.append(line)
         return lines[ahead]
+
+    def lines(self, most: int) -> Iterator[TextLine]:
+        """The next lines, at most so many; none behind words looked at already."""
+        if self._at < len(self._window):
+            return iter(())
+        self._ahead.extend(islice(self._lines, max(most - len(self._ahead), 0)))
+        return islice(self._ahead, most)
 
     def skip_lines(self, count: int) -> None:
         """Leave lines behind, which ``line`` gave and which are not empty."""

@@ -126,9 +126,11 @@ def _lines(draft: ReportDraft, display: str) -> Sequence[CacheLine]:
     """Lines of the distribution joined with the table's; then those that only the table has."""
     # 64 bytes, or what a heading or the largest offset tells (``--double-cl``; machines with longer lines).
     size = CACHE_LINE_BYTES * (2 if draft.double else 1)
-    while size <= max((row.numbers.get("offset", 0) for row in draft.rows), default=0):
+    rows = draft.rows
+    furthest = max((row.numbers.get("offset", 0) for row in rows), default=0)
+    while size <= furthest:
         size *= 2
-    symbols = {row.tail.symbol for row in draft.rows} - {None, ""}
+    symbols = {row.tail.symbol for row in rows} - {None, ""}
     longest = max((len(symbol) for symbol in symbols if symbol and not _ADDRESS.match(symbol)), default=0)
     # All HITM loads (peer snoops) of the recording, if the summary is there.
     totals = {total.key: total.count for total in reversed(draft.totals)}
@@ -249,9 +251,11 @@ def _counts_of(total: int, shares: Sequence[float]) -> Sequence[int]:
         return [round(share * total / 100) for share in shares]
     exact = [share / whole * total for share in shares]
     counts = [int(value) for value in exact]
-    by_remainder = sorted(range(len(shares)), key=lambda at: counts[at] - exact[at])
-    for at in by_remainder[: max(total - sum(counts), 0)]:
-        counts[at] += 1
+    missing = total - sum(counts)
+    if missing > 0:
+        remainders = [count - value for count, value in zip(counts, exact, strict=True)]
+        for at in sorted(range(len(shares)), key=remainders.__getitem__)[:missing]:
+            counts[at] += 1
     return counts
 
 

@@ -84,11 +84,11 @@ _TABLE_ROW = re.compile(
 _HEAD = re.compile(r" *(\d{1,18}(?: +\d{1,18}){3,6}) +(0x[0-9a-fA-F]{1,16}) *$", re.ASCII)
 _LONGEST = 4096
 # A word of each, of which no other column can be, and numbers of nodes.
-_PLAIN_TAIL = re.compile(
+_PLAIN_TAIL = (
     r"([a-zA-Z_][\w.]{0,99}) {2,}([a-zA-Z_][\w.]{0,99}|\[[\w.]{2,99}\]) {2,}([a-zA-Z_][\w./-]{0,99}[:+]\d{1,9})"
-    r"((?: +\d{1,4}){0,16}) *",
-    re.ASCII,
+    r"((?: +\d{1,4}){0,16}) *"
 )
+_NO_PLAIN_TAIL = "(?!)()()()()"
 _NAMED = frozenset((c.SYMBOL, c.OBJECT, c.SOURCE))
 _MOST_ROWS = 64
 
@@ -327,7 +327,9 @@ class RowPattern:
         self._heading = heading
         front = [column for column in heading if column.cells]
         cells = (_OFFSET if column is c.OFFSET else _CELLS[column.cells] for column in front)
-        self._match = re.compile(" *" + " +".join(cells) + r" +\[([k.guH])\] +(\S.*)$", re.ASCII).match
+        tail = _PLAIN_TAIL if _NAMED.issubset(heading) else _NO_PLAIN_TAIL
+        row = " *" + " +".join(cells) + rf" +\[([k.guH])\] +(?:{tail}|(\S.*))$"
+        self._match = re.compile(row, re.ASCII).match
         self._shares = tuple(column.value for column in front if column.cells is c.SHARE)
         places = [(at, column) for at, column in enumerate(front) if column.value and column.cells is not c.SHARE]
         self._process = max((at for at, column in places if column.cells is c.PROCESS), default=-1)
@@ -338,12 +340,15 @@ class RowPattern:
     def read(self, cursor: TextCursor) -> Sequence[ReportRow]:
         """The rows that are all of the next lines, some at a time; none where a line has to be read word by word."""
         rows: list[ReportRow] = []
-        for line in iter(lambda: cursor.line(len(rows)), None):
-            found = self._match(line.text) if len(line.text) < _LONGEST and len(rows) < _MOST_ROWS else None
+        for line in cursor.lines(_MOST_ROWS):
+            found = self._match(line.text) if len(line.text) < _LONGEST else None
             if found is None:
                 break
-            *cells, mode, text = found.groups()
-            tail = _tail(text, self._heading)
+            *cells, mode, symbol, object_file, source, nodes, text = found.groups()
+            if text is None:
+                tail = RowTail(symbol, object_file, source, " ".join(nodes.split()) or None)
+            else:
+                tail = _tail(text, self._heading)
             if tail is None:
                 break
             shares = tuple(map(float, cells[: len(self._shares)]))
@@ -356,9 +361,6 @@ class RowPattern:
 @lru_cache(maxsize=1 << 15)
 def _tail(text: str, heading: Columns) -> RowTail | None:
     """Symbol, object, source and nodes, if they are all of the text."""
-    plain = _PLAIN_TAIL.fullmatch(text) if _NAMED.issubset(heading) else None
-    if plain is not None:
-        return RowTail(plain[1], plain[2], plain[3], " ".join(plain[4].split()) or None)
     found = _TAIL.fullmatch(text)
     if found is None:
         return None
