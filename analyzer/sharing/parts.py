@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache, partial
 
 from linesmith.analyzer.attribution.lock import has_lock, is_lock, is_lock_word, waits_for_lock
 from linesmith.analyzer.attribution.variables import ObjectMap
@@ -226,12 +227,24 @@ def names_by_address(line: CacheLine, frame: RecordFrame, known: ObjectMap, layo
         first = begin if first is None else first
         distance = begin - (line.address or 0)
         of = "" if begin == first else f" of the {layouts.by_id(layout).name} at {distance:#x}"
-        leaves, name = containment_of(layouts).leaves(layout, address - begin), f"{address - begin:#x}"
-        if leaf := min(leaves, key=lambda one: bool(one.member.dimensions), default=None):
-            lock = has_lock(name for name, _ in leaf.chain) or is_lock_word(leaf.member)
-            name = _part(leaf.path, re.split(r"[.[]", leaf.path)[0], lock=lock)
-        names[offset] = f"{name}{of}"
+        names[offset] = _naming(layouts)(layout, address - begin) + of
     return names
+
+
+@lru_cache(maxsize=4)
+def _naming(layouts: Layouts) -> Callable[[int, int], str]:
+    """``_name_in`` these layouts, each part once."""
+    return cache(partial(_name_in, layouts))
+
+
+def _name_in(layouts: Layouts, layout: int, offset: int) -> str:
+    """The part of a record at an offset in it; in a hole the offset itself."""
+    leaves = containment_of(layouts).leaves(layout, offset)
+    leaf = min(leaves, key=lambda one: bool(one.member.dimensions), default=None)
+    if leaf is None:
+        return f"{offset:#x}"
+    lock = has_lock(name for name, _ in leaf.chain) or is_lock_word(leaf.member)
+    return _part(leaf.path, re.split(r"[.[]", leaf.path)[0], lock=lock)
 
 
 def top_names(members: Sequence[LineMember], objects: Sequence[LineObject]) -> Mapping[int, str]:

@@ -345,10 +345,8 @@ class RowPattern:
             if found is None:
                 break
             *cells, mode, symbol, object_file, source, nodes, text = found.groups()
-            if text is None:
-                tail = RowTail(symbol, object_file, source, " ".join(nodes.split()) or None)
-            else:
-                tail = _tail(text, self._heading)
+            plain = RowTail(symbol, object_file, source, " ".join(nodes.split()) or None) if text is None else None
+            tail = plain or _tail(text, self._heading)
             if tail is None:
                 break
             shares = tuple(map(float, cells[: len(self._shares)]))
