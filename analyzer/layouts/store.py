@@ -32,7 +32,7 @@ SUFFIX = ".index"
 # How a saved index begins.
 MAGIC = b"linesmith-saved1\n"
 # Everything that is kept of a build; it shares the room there is.
-KEPT = ("*.index", "*.access", "*.found", "*.scan", "*.units", "*.places", "*.held")
+KEPT = (".index", ".access", ".found", ".scan", ".units", ".places", ".held")
 MOST_CACHED_BYTES = 1 << 30
 LEFTOVER_SECONDS = 3600
 _PREFIX = struct.Struct("<16sII")
@@ -208,15 +208,17 @@ def keep(directory: Path, name: str, parts: Iterable[bytes | memoryview]) -> Non
 
 def _clear(directory: Path, newest: str) -> None:
     """Remove what killed processes left, and the least recently used files beyond ``MOST_CACHED_BYTES``."""
-    for leftover in directory.glob(f".*{files.UNFINISHED}"):
-        if time.time() - leftover.stat().st_mtime > LEFTOVER_SECONDS:
-            leftover.unlink(missing_ok=True)
-    kept = (path for pattern in KEPT for path in directory.glob(pattern))
-    newest_first = sorted(kept, key=lambda path: -path.stat().st_mtime)
-    sizes = accumulate(path.stat().st_size for path in newest_first)
-    for path, total in zip(newest_first, sizes, strict=True):
-        if total > MOST_CACHED_BYTES and path.name != newest:
-            path.unlink(missing_ok=True)
+    kept, long_ago = [], time.time() - LEFTOVER_SECONDS
+    with os.scandir(directory) as entries:  # there may be thousands
+        for entry in entries:
+            if entry.name.endswith(KEPT):
+                kept.append((entry.stat().st_mtime, entry.stat().st_size, entry.name))
+            elif entry.name.endswith(files.UNFINISHED) and entry.stat().st_mtime < long_ago:
+                (directory / entry.name).unlink(missing_ok=True)
+    kept.sort(reverse=True)
+    for (_, _, name), total in zip(kept, accumulate(size for _, size, _ in kept), strict=True):
+        if total > MOST_CACHED_BYTES and name != newest:
+            (directory / name).unlink(missing_ok=True)
 
 
 class SavedIndex(msgspec.Struct, frozen=True):
