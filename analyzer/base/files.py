@@ -20,6 +20,7 @@ from pathlib import Path
 
 from linesmith.analyzer.base.errors import CacheError, IntentError
 
+Parts = Iterable[bytes | memoryview]
 # Ends the names of files that are being written; a process that is killed leaves one.
 UNFINISHED = ".part"
 # What the system says where there is no room.
@@ -47,9 +48,7 @@ def replace_file(path: Path, content: bytes, mode: int = 0o666) -> None:
     replace_by_parts(path, (content,), mode)
 
 
-def replace_by_parts(
-    path: Path, parts: Iterable[bytes | memoryview], mode: int = 0o666, *, lasting: bool = True
-) -> None:
+def replace_by_parts(path: Path, parts: Parts, mode: int = 0o666, *, lasting: bool = True) -> None:
     """Do what ``replace_file`` does, with content that need not be in memory as a whole.
 
     What is not ``lasting`` may be damaged or gone when the power fails soon after, as its reader must notice.
@@ -151,14 +150,7 @@ def _check_access(name: str, wanted: int, folder: int) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
-def _replace(
-    folder: int,
-    name: str,
-    existing: os.stat_result | None,
-    parts: Iterable[bytes | memoryview],
-    mode: int,
-    lasting: bool,
-) -> None:
+def _replace(folder: int, name: str, existing: os.stat_result | None, parts: Parts, mode: int, lasting: bool) -> None:
     part = f".{name[:_KEPT_LETTERS]}.{os.urandom(8).hex()}{UNFINISHED}"
     number = os.open(part, _NEW_FILE, 0o600 if existing else mode, dir_fd=folder)
     try:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 
@@ -20,10 +20,7 @@ from linesmith.analyzer.base.files import cache_directory, location
 from linesmith.analyzer.layouts import store
 from linesmith.analyzer.layouts.collection import Layouts, LayoutTable, flaw
 from linesmith.analyzer.layouts.store import is_saved, read_saved
-from linesmith.analyzer.model import ElfIdentity, Layout
-
-if TYPE_CHECKING:
-    from linesmith.analyzer.model import Operand, Touched
+from linesmith.analyzer.model import ElfIdentity, Layout, Operand, Touched
 
 Progress = Callable[[int, int], None]
 AccessTable = _native.AccessTable
@@ -188,8 +185,6 @@ def touched(path: Path, functions: Sequence[str], prefixes: Sequence[str] = ()) 
 
     Reads the DWARF itself, not the index; raises as ``read_layouts`` does.
     """
-    from linesmith.analyzer.model import Touched
-
     with _native_errors():
         document = _native.read_touched(str(path), list(functions), list(prefixes), _threads())
     return msgspec.json.decode(document, type=tuple[Touched, ...])
@@ -201,8 +196,6 @@ def operands(path: Path, functions: Sequence[str], prefixes: Sequence[str] = ())
     Empty where the file has no code (a separate debug file), no symbols, or is for neither x86-64 nor arm64.
     Displacements and widths are bytes. Raises ``ElfError``.
     """
-    from linesmith.analyzer.model import Operand
-
     with _native_errors():
         document = _native.read_operands(str(path), list(functions), list(prefixes))
     return msgspec.json.decode(document, type=tuple[Operand, ...])

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from linesmith.analyzer.model.lint import *
     from linesmith.analyzer.model.measurement import *
     from linesmith.analyzer.model.profile import *
-    from linesmith.analyzer.model.record import *
     from linesmith.analyzer.model.run import *
     from linesmith.analyzer.model.slab import *
     from linesmith.analyzer.model.source import *
@@ -45,7 +44,11 @@ else:
             "Agreement Bounds CoherenceStep ConflictPair ContendedLock Finding LineCost LineMember LineObject "
             "LineState MemberFunction Outcome Protected SharingCost Side StepTable Triage TriageKind VariableRow"
         ),
-        "layout": ("ADJACENT_LINE_BYTES CACHE_LINE_BYTES ElfIdentity Layout Member MemberCategory RecordKind"),
+        "layout": (
+            "ADJACENT_LINE_BYTES CACHE_LINE_BYTES Cell CellKind ElfIdentity Entered FactKind Layout Leaf LineMap "
+            "MapLine Member MemberCategory MemberPair NO_FACTS Operand RecordKind SourceFact SourceFacts Touched "
+            "Toucher"
+        ),
         "lint": (
             "Accepted Figure Intent Isolation LintChoice LintReport MemberGroup NO_INTENT Severity SizeBudget "
             "Suppression TypeIntent Violation"
@@ -57,10 +60,6 @@ else:
         "profile": (
             "Access CacheLine Conflict CpuCounts FileMapping Latencies LineCounts Misses ObjectBuild Profile "
             "Recording Remark SampleOutcome Sampling"
-        ),
-        "record": (
-            "Cell CellKind Entered FactKind Leaf LineMap MapLine MemberPair NO_FACTS Operand SourceFact SourceFacts "
-            "Touched Toucher"
         ),
         "run": (
             "Ask Budget Build Built Check Dimension Emulation Evidence Fidelity Guest Order Point Readiness "

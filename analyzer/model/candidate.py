@@ -13,8 +13,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from hashlib import blake2b
 
-from linesmith.analyzer.model.layout import CACHE_LINE_BYTES, Layout
-from linesmith.analyzer.model.record import MemberPair
+from linesmith.analyzer.model.layout import CACHE_LINE_BYTES, Layout, MemberPair
 from linesmith.analyzer.model.slab import SlabBasis
 
 

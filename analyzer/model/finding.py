@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from linesmith.analyzer.model.access import CallPath
-from linesmith.analyzer.model.layout import CACHE_LINE_BYTES
-from linesmith.analyzer.model.record import MemberPair
+from linesmith.analyzer.model.layout import CACHE_LINE_BYTES, MemberPair
 
 
 @dataclass(frozen=True, slots=True)

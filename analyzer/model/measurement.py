@@ -13,7 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from linesmith.analyzer.model.finding import Bounds
-from linesmith.analyzer.model.record import MemberPair
+from linesmith.analyzer.model.layout import MemberPair
 
 
 class FailureKind(StrEnum):

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import lru_cache
 
 from linesmith.analyzer.attribution.lock import has_lock, is_lock, is_lock_word, waits_for_lock
 from linesmith.analyzer.attribution.variables import ObjectMap
@@ -227,16 +227,11 @@ def names_by_address(line: CacheLine, frame: RecordFrame, known: ObjectMap, layo
         first = begin if first is None else first
         distance = begin - (line.address or 0)
         of = "" if begin == first else f" of the {layouts.by_id(layout).name} at {distance:#x}"
-        names[offset] = _naming(layouts)(layout, address - begin) + of
+        names[offset] = _name_in(layouts, layout, address - begin) + of
     return names
 
 
-@lru_cache(maxsize=4)
-def _naming(layouts: Layouts) -> Callable[[int, int], str]:
-    """``_name_in`` these layouts, each part once."""
-    return cache(partial(_name_in, layouts))
-
-
+@lru_cache(maxsize=1 << 12)
 def _name_in(layouts: Layouts, layout: int, offset: int) -> str:
     """The part of a record at an offset in it; in a hole the offset itself."""
     leaves = containment_of(layouts).leaves(layout, offset)

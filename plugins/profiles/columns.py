@@ -122,15 +122,7 @@ class TextCursor:
 
     def line(self, ahead: int = 0) -> TextLine | None:
         """The line ``ahead`` of the next one; ``None`` behind the last, and behind words looked at already."""
-        lines = self._ahead
-        if self._at < len(self._window):
-            return None
-        while len(lines) <= ahead:
-            line = next(self._lines, None)
-            if line is None:
-                return None
-            lines.append(line)
-        return lines[ahead]
+        return next(islice(self.lines(ahead + 1), ahead, None), None)
 
     def lines(self, most: int) -> Iterator[TextLine]:
         """The next lines, at most so many; none behind words looked at already."""
