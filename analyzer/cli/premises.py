@@ -145,17 +145,13 @@ def refuse_other_tree(elf: Path, sources: ScanOptions) -> None:
     named = (one.file for one in layouts if one.file and not one.file.startswith(_OF_THE_SYSTEM))
     files = list(dict.fromkeys(islice(named, _MOST_DECLARED)))
     roots = [root.resolve() for root in (sources.tree, sources.build) if root is not None]
-    if files and not any(_has(root, Path(os.path.normpath(file))) for root in roots for file in files):
+    named_by = [path.parts[path.is_absolute() :] for path in map(Path, map(os.path.normpath, files))]
+    ends = [parts[at:] for parts in named_by for at in range(len(parts)) if ".." not in parts[at:]]
+    # os.path, since a name may be too long for a file.
+    if files and not any(os.path.isfile(root.joinpath(*end)) for root in roots for end in ends):  # noqa: PTH113
         which = f"none of the {len(files)} files that declare its records, such as" if len(files) > 1 else "no"
         what = f"{elf} was not built from {sources.tree}, which has {which} {files[0]}"
         raise TreeError(f"{what}; give --tree the sources of the ELF file")
-
-
-def _has(root: Path, file: Path) -> bool:
-    """Whether a tree has the file at the end of its path."""
-    parts = file.parts[file.is_absolute() :]
-    ends = (parts[at:] for at in range(len(parts)) if ".." not in parts[at:])
-    return any(os.path.isfile(root.joinpath(*end)) for end in ends)  # noqa: PTH113 - a name may be too long for a file
 
 
 def _names(layouts: Iterable[Layout]) -> tuple[str, ...]:

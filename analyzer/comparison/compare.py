@@ -119,20 +119,14 @@ def exposure(before: Profile, after: Profile, operations: tuple[float, float] | 
         return Exposure(OPERATIONS, *operations)
     if before.recording:
         return Exposure("", 1.0, 1.0)
-    for unit, of in (("samples", _samples), ("samples on shared lines", _on_lines)):
-        looked = of(before), of(after)
-        if all(looked):
-            return Exposure(unit, *looked)
+    both = before, after
+    looked = [float(one.sampling.samples if one.sampling else dict(one.totals).get("Total records", 0)) for one in both]
+    if all(looked):
+        return Exposure("samples", *looked)
+    looked = [float(sum(line.records or 0 for line in one.lines)) for one in both]
+    if all(looked) and all(line.records is not None for one in both for line in one.lines):
+        return Exposure("samples on shared lines", *looked)
     return Exposure("", 1.0, 1.0)
-
-
-def _samples(one: Profile) -> float:
-    return float(one.sampling.samples if one.sampling else dict(one.totals).get("Total records", 0))
-
-
-def _on_lines(one: Profile) -> float:
-    counts = [line.records for line in one.lines if line.records is not None]
-    return float(sum(counts)) if len(counts) == len(one.lines) else 0.0
 
 
 def _scatter(sides: tuple[ProfileSums, ProfileSums], looked: Exposure, exact: bool) -> float:

@@ -29,7 +29,6 @@ from linesmith.analyzer.model import (
     Layout,
     LayoutBlame,
     LayoutCause,
-    MemberChange,
     MemberPair,
     ProfileChange,
     Recording,
@@ -106,13 +105,12 @@ class _GainedContention:
 
 def unseen(found: ProfileChange) -> frozenset[Waits]:
     """The rows of which nobody knows whether they are new: what they have now the old profile may have had."""
-    rows = [(_row(one), one.change.fate is Fate.UNSEEN) for held in found.objects for one in held.members]
-    return frozenset(row for row, doubted in rows if doubted) - {row for row, doubted in rows if not doubted}
-
-
-def _row(one: MemberChange) -> Waits:
-    victim, writer = Place(one.type, one.member), Place(one.writer_type, one.writer)
-    return frozenset((victim, writer) if one.writer else (victim,)), one.elsewhere
+    doubted, known = set[Waits](), set[Waits]()
+    for one in (one for held in found.objects for one in held.members):
+        places = Place(one.type, one.member), Place(one.writer_type, one.writer)
+        row = frozenset(places if one.writer else places[:1]), one.elsewhere
+        (doubted if one.change.fate is Fate.UNSEEN else known).add(row)
+    return frozenset(doubted - known)
 
 
 def blame(
@@ -369,18 +367,13 @@ def _moves(diff: RecordDiff, sides: list[str]) -> Iterator[str]:
     ends = [one.new.offset for one in own if one.new and "moved" in one.kinds]
     if not ends:
         return
-    pushes = [one for one in diff.members if one.path not in sides and _pushes(one, max(ends))]
+    resized = {"added", "removed", "grew", "shrank"}
+    others = [one for one in diff.members if one.path not in sides and resized & set(one.kinds)]
+    pushes = [one for one in others if (where := one.new or one.old) and where.offset <= max(ends)]
     for one in pushes[:MOST_PUSHES]:
         yield f"pushed: {_moved(one)}"
     if len(pushes) > MOST_PUSHES:
         yield f"pushed: {len(pushes) - MOST_PUSHES} more members"
-
-
-def _pushes(one: MemberDiff, end: int) -> bool:
-    """Whether a member takes more or less room before byte ``end`` than it did."""
-    where = one.new or one.old
-    grown = {"added", "removed", "grew", "shrank"} & set(one.kinds)
-    return bool(grown) and where is not None and where.offset <= end
 
 
 def _moved(one: MemberDiff) -> str:

@@ -23,7 +23,6 @@ from linesmith.analyzer.base.child import Command, run
 from linesmith.analyzer.base.errors import LinesmithError, NothingToSuggest, ToolMissing, VerificationFailed
 from linesmith.analyzer.model import (
     Better,
-    Comparison,
     Emulation,
     Metric,
     Order,
@@ -224,9 +223,12 @@ def race_text(samples: Sequence[Sample], choice: CpuChoice) -> str:
     """A table of both operations, means in millions per second with minimum and maximum, and the answer."""
     rules = Rules(confidence=0.95)
     found = [compare(samples, one, _RACE, choice.count, "before", "after", rules) for one in _METRICS]
-    rows = [
-        f"{'million per second':<20}{'before':^24}{'after':^24}{'after / before':^22}".rstrip(),
-        *map(_row, found),
+    rows = [f"{'million per second':<20}{'before':^24}{'after':^24}{'after / before':^22}".rstrip()]
+    for one in found:
+        ratio, operation = f"{one.ratio:.2f} ({one.low:.2f} … {one.high:.2f})", one.metric.name.partition("_")[0]
+        means = f"{_spread(one.base):^24}{_spread(one.head):^24}"
+        rows.append(f"{operation:<20}{means}{ratio:^22}{one.verdict.value}")
+    rows += [
         "",
         f"Means of {found[0].blocks} runs (lowest … highest); ratios of neighbouring runs (95 % interval).",
         _ANSWERS[found[0].verdict].format(ratio=found[0].ratio),
@@ -234,12 +236,6 @@ def race_text(samples: Sequence[Sample], choice: CpuChoice) -> str:
     if choice.placement is not ThreadPlacement.CORES:
         rows.append(f"Note: {choice.placement.value}.")
     return "\n".join(rows) + "\n"
-
-
-def _row(one: Comparison) -> str:
-    ratio = f"{one.ratio:.2f} ({one.low:.2f} … {one.high:.2f})"
-    operation = one.metric.name.partition("_")[0]
-    return f"{operation:<20}{_spread(one.base):^24}{_spread(one.head):^24}{ratio:^22}{one.verdict.value}"
 
 
 def _spread(values: Sequence[float]) -> str:

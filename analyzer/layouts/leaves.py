@@ -213,14 +213,10 @@ def _is_word(layout: Layout, layouts: Layouts, depth: int = 0) -> bool:
     """Whether the record is one scalar in the end, seen perhaps in parts (the bytes of a spin lock)."""
     if depth == MOST_WRAPPERS or (len(layout.members) != 1 and layout.kind is not RecordKind.UNION):
         return False
-    whole = next((member for member in layout.members if _fills(member, layout, layouts, depth + 1)), None)
+    filling = (one for one in layout.members if one.size == layout.size and not (one.offset or one.dimensions))
+    words = (one for one in filling if one.record is None or _is_word(layouts.by_id(one.record), layouts, depth + 1))
+    whole = next((one for one in words if not one.is_bit_field), None)
     return whole is not None and all(other is whole or _is_view(other, layouts) for other in layout.members)
-
-
-def _fills(member: Member, layout: Layout, layouts: Layouts, depth: int) -> bool:
-    if member.offset or member.size != layout.size or member.dimensions or member.is_bit_field:
-        return False
-    return member.record is None or _is_word(layouts.by_id(member.record), layouts, depth)
 
 
 def _is_view(member: Member, layouts: Layouts) -> bool:

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from linesmith.analyzer.base.text import visible
 from linesmith.analyzer.lint.rules.catalogue import Rule, page, rule
-from linesmith.analyzer.model import Accepted, LintReport, Severity, Violation
+from linesmith.analyzer.model import LintReport, Severity, Violation
 from linesmith.analyzer.report.prose import Json, counted, fields_of, in_columns, json_text
 
 _BREAKS = str.maketrans({"\n": " ", "\r": " ", "\t": " "})
@@ -299,15 +299,17 @@ def render_sarif(report: LintReport) -> str:
 
     rules = report.rules
     notes = [{"level": "note", "message": {"text": remark.translate(_LITERAL)}} for remark in report.remarks]
+    results = [_result(one, rules) for one in report.violations]
+    for accepted in report.accepted:
+        reason = f"{accepted.reason} ({accepted.by})" if accepted.by else accepted.reason
+        suppression = {"kind": "external", "status": "accepted", "justification": reason}
+        results.append(_result(accepted.violation, rules) | {"suppressions": [suppression]})
     run: Json = {
         "tool": {"driver": {"name": "linesmith", "version": version("linesmith"), "rules": list(map(_rule, rules))}},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {"SRCROOT": {"description": {"text": "The root of the source tree."}}},
         "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": notes}],
-        "results": [
-            *(_result(one, rules) for one in report.violations),
-            *(_suppressed(one, rules) for one in report.accepted),
-        ],
+        "results": results,
     }
     return json_text({"$schema": SARIF, "version": "2.1.0", "runs": [run]})
 
@@ -336,12 +338,6 @@ def _result(one: Violation, rules: Sequence[str]) -> Json:
         "partialFingerprints": {"linesmithKey/v1": fingerprint(one)},
         "properties": {"subject": one.subject, "figures": one.figures},
     }
-
-
-def _suppressed(one: Accepted, rules: Sequence[str]) -> Json:
-    reason = f"{one.reason} ({one.by})" if one.by else one.reason
-    suppression = {"kind": "external", "status": "accepted", "justification": reason}
-    return _result(one.violation, rules) | {"suppressions": [suppression]}
 
 
 def _location(one: Violation) -> Json:

@@ -209,16 +209,13 @@ def blocks_of(pieces: Iterable[bytes], may_be_cut: bool) -> Iterator[RecordBlock
             yield block
             if block.kind[-1] in _PACKED:
                 unpacker = unpacker or _Unpacker()
-                for plain in unpacker.unpack(_packed(block.record(-1))):
+                # The newer kind is padded, and so has its length.
+                record, padded = block.record(-1), block.kind[-1] != PerfRecord.COMPRESSED
+                packed = record[16 : 16 + unpack("Q", record, _HEAD)[0]] if padded else record[_HEAD:]
+                for plain in unpacker.unpack(packed):
                     yield from inner.feed(plain)
     if not (may_be_cut or (outer.is_between_records and inner.is_between_records)):
         raise ValueError("it is cut off in the middle of a record")
-
-
-def _packed(record: bytes) -> bytes:
-    """What a compressed record holds; the newer kind is padded, and so has its length."""
-    kind, _, _ = unpack("IHH", record)
-    return record[_HEAD:] if kind == PerfRecord.COMPRESSED else record[16 : 16 + unpack("Q", record, _HEAD)[0]]
 
 
 class _Buffer(ctypes.Structure):
