@@ -50,16 +50,12 @@ def check_reads(command: Command, list_to: Path) -> None:
     # A rule for make.
     rule = list_to.read_text(encoding="utf-8", errors="surrogateescape").replace("\\\n", " ")
     listed = rule.partition(":")[2].replace("\\ ", "\\").split()
-    outside = next((file for file in listed if not _within(command.directory / file, known)), None)
-    if outside is not None:
-        raise VerificationFailed(f"it includes {outside}, which belongs neither to the tree nor to the compiler")
-
-
-def _within(file: Path, known: Sequence[Path]) -> bool:
-    """Whether the file as it is written lies in one of the places, and where links lead, too."""
-    forms = Path(os.path.normpath(file)), file.resolve()
     places = [form for one in known for form in (one, one.resolve())]
-    return all(any(form.is_relative_to(place) for place in places) for form in forms)
+    for file in listed:
+        # As it is written, and where links lead.
+        forms = Path(os.path.normpath(command.directory / file)), (command.directory / file).resolve()
+        if not all(any(form.is_relative_to(place) for place in places) for form in forms):
+            raise VerificationFailed(f"it includes {file}, which belongs neither to the tree nor to the compiler")
 
 
 COMPILE_SECONDS = 300

@@ -72,12 +72,14 @@ def commit_message(
     # The command that was profiled, where the text above has only its beginning.
     origin = seen.profiled
     workload = f"Workload:\n{INDENT}{origin.command}" if origin.command not in origin.machine else ""
+    builds = further.builds_left or ("other configurations and architectures" if seen.is_kernel else "other builds")
+    missed = f"{_NOT_CHECKED} {builds}, and {further.code_left or CODE}."
     parts = {
         "change": paragraph(" ".join(filter(None, sentences))),
         "starts": starts_text(check.residuals, check.granules, title, holders),
         "cost": cost_text(candidate, check),
         "compiled": _compiled(candidate, seen),
-        "unchecked": _unchecked(candidate, seen),
+        "unchecked": paragraph(" ".join(filter(None, (missed, candidate.doubt, _NOT_MEASURED)))),
         "below": "\n\n".join(filter(None, (workload, further.details, paragraph(to_send)))),
     }
     found = CommitMessage(subject(candidate, title, usual), **parts)
@@ -114,12 +116,6 @@ def _compiled(candidate: Candidate, seen: Confirmation) -> str:
         result = f"The order is that of the rebuilt debug information. {other}"
     text = f"{_COMPILED} {seen.compiler} and {flags}. {result}"
     return paragraph(" ".join(filter(None, (text, seen.further.configurations, seen.further.code))))
-
-
-def _unchecked(candidate: Candidate, seen: Confirmation) -> str:
-    builds = "other configurations and architectures" if seen.is_kernel else "other builds"
-    missed = f"{seen.further.builds_left or builds}, and {seen.further.code_left or CODE}"
-    return paragraph(" ".join(filter(None, (f"{_NOT_CHECKED} {missed}.", candidate.doubt, _NOT_MEASURED))))
 
 
 def with_evidence(text: str, evidence: str) -> str:

@@ -143,7 +143,11 @@ def starts_text(
         return ""
     less = separated(residuals)
     more = [one for one in residuals if one.line_bytes == size and one.after > one.before]
-    rows = [f"{one.first} and {one.second}: {_shares(one, granules)}" for one in (*less[:_PAIRS], *more[:_PAIRS])]
+    rows = list[str]()
+    for one in (*less[:_PAIRS], *more[:_PAIRS]):
+        old, new = (one.line_bytes // gcd(one.line_bytes, granule) for granule in granules)
+        shares = f"{round(one.before * old)} of {old} -> {round(one.after * new)} of {new}"
+        rows.append(f"{one.first} and {one.second}: {shares}")
     if left := len(less[_PAIRS:]) + len(more[_PAIRS:]):
         rows.append(
             f"{left} more pair{'s' * (left != 1)}{f', {len(more[_PAIRS:])} more often' if more[_PAIRS:] else ''}"
@@ -157,13 +161,6 @@ def starts_text(
         starts, offsets = f"{starts}, with the change of {granules[1]} bytes", "the offsets"
     head = f"{title} {starts}. Of {offsets} at which it can start in a {size}-byte line, these share a line:"
     return f"{paragraph(head)}\n\n{message_rows(rows)}"
-
-
-def _shares(one: Residual, granules: tuple[int, int]) -> str:
-    """In how many of the possible starts the pair meets, before and after: ``7 of 8 -> 0 of 8``."""
-    sides = zip((one.before, one.after), granules, strict=True)
-    starts = [(share, one.line_bytes // gcd(one.line_bytes, granule)) for share, granule in sides]
-    return " -> ".join(f"{round(share * count)} of {count}" for share, count in starts)
 
 
 def cost_text(candidate: Candidate, check: Verification) -> str:

@@ -97,7 +97,10 @@ def carriers(record: str, texts: Sequence[HeaderText]) -> Carriers | None:
         return None
     macros = [macro for text in texts for macro in text.macros]
     bearers = _bearers(called, texts) - {macro.name for macro in macros}
-    bearers |= {one.name for one in macros if not one.words.isdisjoint(bearers) and _yields(one.body, bearers)}
+    # Macros that expand to what one of the words yields.
+    near = [one for one in macros if not one.words.isdisjoint(bearers)]
+    uses = [(one, _use(one.body, found.end())) for one in near for found in each_word(one.body, bearers)]
+    bearers |= {one.name for one, use in uses if use.end >= len(one.body.rstrip())}
     members = words_inside(record.encode(), texts)
     named = TextMatch(called.words, called.pattern())
     initialised = TextMatch(holders, re.compile(rb"\b%s\b%s" % (one_of(holders), _INITIALISED)))
@@ -143,12 +146,6 @@ def _closing(text: bytes, at: int) -> int | None:
         if depth <= 0:
             return mark.end() if depth == 0 else None
     return None
-
-
-def _yields(body: bytes, bearers: frozenset[bytes]) -> bool:
-    """Whether what a macro expands to is what one of the words yields."""
-    end = len(body.rstrip())
-    return any(_use(body, found.end()).end >= end for found in each_word(body, bearers))
 
 
 def _bearers(called: Titles, texts: Iterable[HeaderText]) -> frozenset[bytes]:

@@ -272,17 +272,13 @@ def tidy(before: bytes, after: bytes) -> bytes:
         gone, come = old_lines[old.start : old.stop], new_lines[new.start : new.stop]
         grown = len(come) > len(gone) > 0
         if any(line.startswith(b"\t") for line in gone):
-            come = [_with_tabs(line) for line in come]
+            # Tabs in place of eight columns of the indentation each.
+            texts = [line.lstrip(b" \t") for line in come]
+            columns = [width(line[: len(line) - len(text)]) for line, text in zip(come, texts, strict=True)]
+            come = [b"\t" * (at // TAB) + b" " * (at % TAB) + text for at, text in zip(columns, texts, strict=True)]
         lines += _filled(come, one=len(gone) == 1) if grown else come
         position = new.stop
     return b"".join(lines)
-
-
-def _with_tabs(line: bytes) -> bytes:
-    """The line with tabs in place of eight columns of its indentation each."""
-    text = line.lstrip(b" \t")
-    columns = width(line[: len(line) - len(text)])
-    return b"\t" * (columns // TAB) + b" " * (columns % TAB) + text
 
 
 def _filled(lines: Sequence[bytes], *, one: bool) -> Iterator[bytes]:

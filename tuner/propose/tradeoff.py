@@ -7,7 +7,7 @@ two builds have it; ``as_built`` says what became of the pairs that met, from th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -295,10 +295,13 @@ def as_built(
     """
     places = ((name, one, built.members[one.member]) for name, one in visible_places(built, theirs).items())
     homes = {name: _Home(member.first_bit + one.start * BYTE, member) for name, one, member in places}
-    found = tuple(_home(member, layouts, homes) for member in target.layout.members)
-    known = tuple(one for one in found if one is not None)
-    if len(known) < len(found):
-        return None
+    known = list[_Home]()
+    for member in target.layout.members:
+        shown = [(homes.get(name), start) for name, start, _ in visible(member, layouts)]
+        found = {replace(home, bit=home.bit - start * BYTE) for home, start in shown if home is not None}
+        if len(found) != 1 or not all(home for home, _ in shown):
+            return None  # it is not there, or what it shows no longer lies together
+        known += found
     starts = tuple(one.bit // BYTE for one in known)
     growth = target.growth(target.layout.size + built.size - outer.size)
     granule = record_alignment(with_inferred_alignment(built))
@@ -318,13 +321,6 @@ def as_built(
         firsts=mixes.firsts((target.heat.granule, granule), growth),
         loose=mixes.loose(granule, growth),
     )
-
-
-def _home(member: Member, layouts: Layouts, homes: Mapping[str, _Home]) -> _Home | None:
-    """Where the member is; ``None`` where it is not there, or what it shows no longer lies together."""
-    shown = [(homes.get(name), start) for name, start, _ in visible(member, layouts)]
-    found = {replace(home, bit=home.bit - start * BYTE) for home, start in shown if home is not None}
-    return found.pop() if len(found) == 1 and all(home for home, _ in shown) else None
 
 
 def _rebuilt(before: Layout, homes: Sequence[_Home], built: Layout | None, growth: int) -> Layout:

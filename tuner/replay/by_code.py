@@ -365,12 +365,16 @@ class _Held:
         """The touch with its lock; unless misses say what comes first (``exact``), a load before taking it is early."""
         lock = self._lock_of(touch)
         taken = None if exact else self._taken.get((lock, touch.function))
-        first = self._first_read(touch) if taken is not None and touch.kind is TouchKind.LOAD else None
-        return replace(touch, lock=lock, early=taken is not None and first is not None and first < taken)
+        if taken is None or touch.kind is not TouchKind.LOAD:
+            return replace(touch, lock=lock, early=False)
+        rows = [row for place in self._places(touch) for row in at_place(*place, touch.width, self._code)]
+        mine = (row for row in rows if row.function == touch.function and row.kind is not AccessKind.WRITE)
+        return replace(touch, lock=lock, early=any(row.address < taken for row in mine if row.into is not None))
 
     def _lock_of(self, touch: SampledTouch) -> int:
         """The lock that is held, 0 for none, or ``PERHAPS``."""
-        if touch.kind is TouchKind.ATOMIC and self._atomic(touch):
+        leaves = _leaves(touch, self._outer, self._layouts)[:1] if touch.kind is TouchKind.ATOMIC else ()
+        if any(leaf.member.type.startswith(("atomic", "refcount")) for leaf in leaves):  # needs no lock to be updated
             return 0 if self._readers else PERHAPS
         writes = touch.kind is not TouchKind.LOAD or touch.function in self._writing
         protected = [self._protected[name] for name in self._names(touch) if name in self._protected]
@@ -387,21 +391,10 @@ class _Held:
         # What is taken for longer goes around what is taken for a moment.
         return max(under, key=lambda lock: lock in self._sleeping, default=0 if touch.callers else PERHAPS)
 
-    def _atomic(self, touch: SampledTouch) -> bool:
-        """Whether a member needs no lock to be updated."""
-        leaves = _leaves(touch, self._outer, self._layouts)[:1]
-        return any(leaf.member.type.startswith(("atomic", "refcount")) for leaf in leaves)
-
     def _names(self, touch: SampledTouch) -> Iterator[str]:
         """The members on the way to what is touched."""
         for leaf in _leaves(touch, self._outer, self._layouts)[:1]:
             yield from (name.partition("[")[0] for name in leaf.path.split("."))
-
-    def _first_read(self, touch: SampledTouch) -> int | None:
-        """Where in its code the function first reads what is touched."""
-        rows = [row for place in self._places(touch) for row in at_place(*place, touch.width, self._code)]
-        mine = (row for row in rows if row.function == touch.function and row.kind is not AccessKind.WRITE)
-        return min((row.address for row in mine if row.into is not None), default=None)
 
     def _calls_at(self, touch: SampledTouch) -> Iterator[CodeAccess]:
         """The calls that hand on the address of what is touched; ``variable`` is the function that gets it."""

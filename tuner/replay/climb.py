@@ -171,13 +171,10 @@ def _steps(
         """What should be left, as a share of what there is: by the replay so far, and by the samples."""
         return _outlook(key[0], now, sharing, most) / whole + left(alike[key][0].cost) / left(target.now)
 
-    return [_safest(target, alike[key]) for key in nsmallest(MOST_REPLAYED, alike, key=outlook)]
-
-
-def _safest(target: ContendedRecord, alike: Sequence[Option]) -> Option:
-    """Of options that share lines alike the one that exposes least; of many, some from front to back are looked at."""
-    some = alike[:: -(-len(alike) // MOST_ALIKE)]
-    return min(zip(exposures(target, some), some, strict=True), key=itemgetter(0))[1]
+    promising = [alike[key] for key in nsmallest(MOST_REPLAYED, alike, key=outlook)]
+    # Of options that share lines alike the one that exposes least; of many, some from front to back are looked at.
+    some = [options[:: -(-len(options) // MOST_ALIKE)] for options in promising]
+    return [min(zip(exposures(target, ones), ones, strict=True), key=itemgetter(0))[1] for ones in some]
 
 
 def _arrangements(target: ContendedRecord, start: Arrangement, atoms: Sequence[int]) -> Iterator[Arrangement]:

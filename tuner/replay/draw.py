@@ -100,7 +100,12 @@ def drawn(evidence: SampledTouches, seed: int) -> Draw:
         if one.sampled or one.like >= 0 or (one.function, one.address) in stored or draw.random() < REACHED
     ]
     stores = _stores(touches, draw, evidence.exact)
-    targets = tuple((_another(one.loads, draw, evidence.exact), stores[at]) for at, one in enumerate(touches))
+    seen = [one.loads for one in touches]
+    # Loads as another run might have had them.
+    loads = [count if evidence.exact or not count else draw.gammavariate(count + 0.5, 1.0) for count in seen]
+    targets = tuple(zip(loads, stores, strict=True))
+    # What shows too little: loads of a line without stores hit, however often they are.
+    hidden = [not one.sampled or one.kind is TouchKind.LOAD for one in touches]
     # As many CPUs as a function ran on, or more, when each part of them does something else.
     cpus = len(evidence.nodes)
     nodes = evidence.nodes[: cpus if evidence.exact else max(round(cpus / 2 * draw.choice((1.0, 1.0, 1.5, 2.0))), 2)]
@@ -119,7 +124,7 @@ def drawn(evidence: SampledTouches, seed: int) -> Draw:
         1.0 if evidence.exact else draw.lognormvariate(0.0, 0.2),
         tuple(late + draw.gauss(0.0, 0.3) for late in _lateness(touches)),
         targets,
-        _unseen(touches, draw),
+        tuple((1.0 if draw.random() < ALWAYS else draw.random()) if one else 0.0 for one in hidden),
         orders,
         seed,
     )
@@ -185,15 +190,6 @@ def _possible(touches: Sequence[SampledTouch], numbers: Sequence[int]) -> list[i
     return [0, *sorted(lock for lock, cpus in takers.items() if least <= ALIKE * cpus)]
 
 
-def _unseen(touches: Sequence[SampledTouch], draw: Random) -> tuple[float, ...]:
-    """How often each touch is made that shows too little, for each of the function's most frequent one.
-
-    Loads of a line without stores hit, however often they are.
-    """
-    hidden = (not one.sampled or one.kind is TouchKind.LOAD for one in touches)
-    return tuple((1.0 if draw.random() < ALWAYS else draw.random()) if one else 0.0 for one in hidden)
-
-
 def _stores(touches: Sequence[SampledTouch], draw: Random, exact: bool) -> list[float]:
     """Sampled stores of each touch as another run might have them; of a function about as many are as many."""
     found = [one.stores or 0.0 for one in touches]
@@ -213,11 +209,6 @@ def _stores(touches: Sequence[SampledTouch], draw: Random, exact: bool) -> list[
         for at in alike:
             found[at] = mean
     return found
-
-
-def _another(count: float, draw: Random, exact: bool) -> float:
-    """The count that another run might have had."""
-    return count if exact else draw.gammavariate(count + 0.5, 1.0) if count else 0.0
 
 
 def _shared_out(

@@ -148,7 +148,9 @@ class Fitting:
         rates = list(state.rates)
         for at, one in enumerate(touches):
             if one.sampled:
-                rates[at] = rates[at] * _next_rate(one, draw.targets[at], shown[at])
+                stored = one.kind is not TouchKind.LOAD and one.stores is not None
+                ratio = (draw.targets[at][stored] + 0.5) / (shown[at][stored] + 0.5)
+                rates[at] *= float(min(max(ratio, 0.1), 10.0) ** STEP)
         if exact:
             # Counts of all accesses: what is made most often stays the measure. Slow loads may have reached their most.
             first = rates[max(range(len(touches)), key=lambda at: sum(draw.targets[at]))]
@@ -339,13 +341,6 @@ def _hidden(touches: Sequence[SampledTouch], shown: Sequence[_Shown]) -> dict[in
             found[one.address // CACHE_LINE_BYTES] += loads
     least = max(1.0, UNSEEN_LINE * sum(one.loads for one in touches))
     return {line: loads / least for line, loads in found.items()}
-
-
-def _next_rate(touch: SampledTouch, target: tuple[float, float], shown: _Shown) -> float:
-    """By what a rate is multiplied."""
-    stored = touch.kind is not TouchKind.LOAD and touch.stores is not None
-    ratio = (target[stored] + 0.5) / (shown[stored] + 0.5)
-    return float(min(max(ratio, 0.1), 10.0) ** STEP)
 
 
 def _too_early(touch: SampledTouch, counts: SiteCounts, exact: bool) -> float:

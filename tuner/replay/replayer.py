@@ -204,18 +204,16 @@ class MadeRun:
         """What each of so many sites cost in the layout as it is, at lines of 64 bytes."""
         native = self._native
         rows = zip(native.counts, native.shadowed, native.shared, native.stored, strict=True)
-        found = [_site_counts(*one) for one in rows]
+        found = list[SiteCounts]()
+        for one, *others in rows:
+            modified = one.hitm_local + one.hitm_remote + one.own_local + one.own_remote
+            missed = modified + one.shared_miss + one.cold_miss
+            found.append(SiteCounts(missed + one.hits + one.upgrade, modified, missed, one.upgrade, *others))
         return found + [SiteCounts(0, 0, 0, 0, 0, 0, 0)] * (sites - len(found))
 
     def open(self, instructions: Sequence[int], scenes: Sequence[TraceScene]) -> Replay:
         """The run as a trace would give it; ``instructions`` are addresses of code by site."""
         return Replay(self._native.open(instructions, _distinct(scenes), LINE_SIZES), tuple(scenes))
-
-
-def _site_counts(one: _replay.Events, shadowed: int, shared: int, stored: int) -> SiteCounts:
-    modified = one.hitm_local + one.hitm_remote + one.own_local + one.own_remote
-    missed = modified + one.shared_miss + one.cold_miss
-    return SiteCounts(missed + one.hits + one.upgrade, modified, missed, one.upgrade, shadowed, shared, stored)
 
 
 def _rows(scene: TraceScene) -> tuple[_replay.Row, ...]:

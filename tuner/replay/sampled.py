@@ -276,11 +276,12 @@ def _on_line(placed: _Placed, code: TypeAccesses | None, layouts: Layouts) -> It
         address = placed.address + row.offset
         function = row.function or f"{row.code_address or 0:#x}"
         inferred = (row.offset, row.function) in placed.writing and not row.stores
-        base = placed.base(address)
+        base, outer = placed.base(address), placed.outer
+        leaf = leaf_at(outer, layouts, address - base) if outer and 0 <= address - base < outer.size else None
         yield SampledTouch(
             base,
             address,
-            _width(row, address - base, placed.outer, layouts),
+            min(row.width or (min(leaf.size, WORD_BYTES) if leaf and leaf.size else 1), CACHE_LINE_BYTES),
             function,
             TouchKind.ATOMIC if inferred else _kind(row, _counts(code, address - base, function)),
             float(row.contended),
@@ -336,11 +337,6 @@ def _recorded(placed: _Placed) -> Iterator[SampledTouch]:
                 shared=shared[key] / first[key] if first[key] else None,
                 callers=_callers(row),
             )
-
-
-def _width(row: Access, offset: int, outer: Layout | None, layouts: Layouts) -> int:
-    leaf = leaf_at(outer, layouts, offset) if outer is not None and 0 <= offset < outer.size else None
-    return min(row.width or (min(leaf.size, WORD_BYTES) if leaf and leaf.size else 1), CACHE_LINE_BYTES)
 
 
 def _counts(code: TypeAccesses | None, offset: int, function: str) -> FunctionCounts | None:

@@ -21,7 +21,6 @@ from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
     Bounds,
     Layout,
-    MemberAccesses,
     MemberCategory,
     SlabBasis,
     StructuralAdvice,
@@ -239,7 +238,12 @@ def pulling_in(case: Case) -> Iterator[StructuralAdvice]:
     found = case.ground.pointers.get(case.layout.name, [])
     names = {(record.name, member) for record, member in found if record.name != case.layout.name}
     owner = found[0] if len(names) == 1 and found[0][0].name else None
-    if between < LEAST_BETWEEN or owner is None or _shared(case.layout, case.ground.layouts):
+    if between < LEAST_BETWEEN or owner is None:
+        return
+    # An object that is counted or listed may outlive the record or belong to several.
+    leaves = flatten(case.layout, case.ground.layouts)
+    outside = (leaf for leaf in leaves if not has_lock(record for record, _ in leaf.chain[1:]))
+    if any(_SHARED.search(f"{leaf.path} {leaf.chain}") for leaf in outside):
         return
     record, pointer = owner
     held = f"{len(lines)} line{'s' * (len(lines) > 1)} with several {case.layout.title} of {case.layout.size} bytes"
@@ -248,12 +252,6 @@ def pulling_in(case: Case) -> Iterator[StructuralAdvice]:
         f"{pointer} of {record.title} is the only member of any record that points to one",
     )
     yield from _advice_for_owned(case, record, pointer, reasons)
-
-
-def _shared(layout: Layout, layouts: Layouts) -> bool:
-    """Whether the object is counted or listed, so that it may outlive the record or belong to several."""
-    outside = [leaf for leaf in flatten(layout, layouts) if not has_lock(record for record, _ in leaf.chain[1:])]
-    return any(_SHARED.search(f"{leaf.path} {leaf.chain}") for leaf in outside)
 
 
 def _advice_for_owned(case: Case, record: Layout, pointer: str, reasons: tuple[str, ...]) -> Iterator[StructuralAdvice]:
@@ -319,12 +317,10 @@ def _blind(case: Case, name: str) -> list[str]:
     stored = [function for seen in case.seen(name) for function in seen.functions if function.stores]
     if any(one.counts.updates or one.counts.atomics for one in parts) or any(takes_lock(one.name) for one in stored):
         return []
-    return [one.name for one in sorted(stored, key=lambda one: -one.stores) if _only_writes(one.name, parts)]
-
-
-def _only_writes(function: str, parts: tuple[MemberAccesses, ...]) -> bool:
-    found = [one.counts for part in parts for one in part.functions if one.function == function]
-    return bool(found) and all(one.writes and not one.reading for one in found)
+    code = [one for part in parts for one in part.functions]
+    others = {one.function for one in code if one.counts.reading or not one.counts.writes}
+    writers = {one.function for one in code} - others
+    return [one.name for one in sorted(stored, key=lambda one: -one.stores) if one.name in writers]
 
 
 def pushing_out(case: Case) -> Iterator[StructuralAdvice]:
