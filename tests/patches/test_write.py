@@ -356,13 +356,13 @@ def test_an_alignment_that_all_keep_leaves_one_phase(tmp_path: Path) -> None:
     assert "created without" not in message
 
 
-@pytest.mark.parametrize(("first", "unseen"), [(0, 1), (32, 2)])
-def test_the_cache_lines_of_a_variable_are_those_that_the_linker_chose(tmp_path: Path, first: int, unseen: int) -> None:
+@pytest.mark.parametrize(("first", "rest"), [(0, ""), (32, "rest of name, ")])
+def test_the_cache_lines_of_a_variable_are_those_that_the_linker_chose(tmp_path: Path, first: int, rest: str) -> None:
     chosen = replace(proposal(), granules=(128, 128), firsts=(first, first))
     rows = (
-        "  line 0 before: 0 root R 95%, 8 lock* RW 5% and 1 unseen",
-        "          after: 0 root R and 1 unseen",
-        "  line 1 before: 2 unseen",
-        f"          after: 64 lock* RW and {unseen} unseen",
+        "  line 0 before: 0 root R 95%, 8 lock* RW 5%, 16 name",
+        "          after: 0 root R, 8 name",
+        "  line 1 before: rest of name and 1 unseen",
+        f"          after: {rest}64 lock* RW and 1 unseen",
     )
     assert "\n".join(rows) in message_of(tmp_path, chosen, finding(), ProfileOrigin(members=(READ, LOCKED)))
