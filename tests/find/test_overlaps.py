@@ -16,6 +16,7 @@ from hand_made import held, scalar, struct, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from linesmith.analyzer.access.store import read_accesses
 from linesmith.analyzer.attribution.hypotheses import Hypothesis, overlap, same_place
 from linesmith.analyzer.attribution.identify import found_objects, record_of
 from linesmith.analyzer.attribution.line_members import fits
@@ -243,3 +244,19 @@ def test_a_cache_may_cut_the_last_member_of_its_record(
     area = ObjectArea(ObjectKind.SLAB, cache, LINE, size, size, 8, ("dentry",))
     layout = record_of(area, Containment(read_layouts(kernel).layouts))
     assert (layout.name if layout else None) == expected
+
+
+@pytest.mark.parametrize(
+    ("others", "record"),
+    [
+        ("", "word at 16 (inner type only)"),
+        (", 40 get_older 2/1", "vector at -64"),
+        (", 40 get_older 2/1, 56 first 5", "word at 16 (inner type only)"),
+    ],
+    ids=("nothing", "what one holder has there", "what two records have there"),
+)
+def test_the_holder_of_a_lock_is_what_other_code_on_its_line_touches(built: Built, others: str, record: str) -> None:
+    """However little it is: eight types hold the lock."""
+    elf, line = built("held_lock.c"), line_at(0, None, f"16 take 100000/50, 20 take 10000/50{others}")
+    (found,) = explained(elf, profile_of(line), accesses=read_accesses(elf).accesses)
+    assert object_told(found.objects[0]) == record
