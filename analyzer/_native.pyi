@@ -102,10 +102,7 @@ def identify(path: str, debug_directories: Sequence[str] = ...) -> bytes:
     """JSON of ``model.ElfIdentity``; reads headers only. A raw BTF file is identified too (kind ``"BTF"``)."""
 
 def read_dwarf(
-    path: str,
-    threads: int,
-    debug_directories: Sequence[str] = ...,
-    progress: Callable[[int, int], None] | None = ...,
+    path: str, threads: int, debug_directories: Sequence[str] = ..., progress: Callable[[int, int], None] | None = ...
 ) -> RecordTable:
     """All records of the DWARF in ``path``, or in the debug file found for it.
 
@@ -113,10 +110,7 @@ def read_dwarf(
     """
 
 def map_accesses(
-    path: str,
-    threads: int,
-    debug_directories: Sequence[str] = ...,
-    progress: Callable[[int, int], None] | None = ...,
+    path: str, threads: int, debug_directories: Sequence[str] = ..., progress: Callable[[int, int], None] | None = ...
 ) -> AccessTable:
     """What every instruction of ``path`` touches; ``progress`` gets (done, total)."""
 
@@ -127,18 +121,11 @@ def read_btf(path: str, base: str | None = ...) -> RecordTable:
     """
 
 def read_touched(
-    path: str,
-    functions: Sequence[str],
-    prefixes: Sequence[str],
-    threads: int,
-    debug_directories: Sequence[str] = ...,
+    path: str, functions: Sequence[str], prefixes: Sequence[str], threads: int, debug_directories: Sequence[str] = ...
 ) -> bytes:
     """JSON list of ``model.Touched`` for the functions named (and those whose names begin with a prefix)."""
 
 def read_operands(
-    path: str,
-    functions: Sequence[str],
-    prefixes: Sequence[str],
-    debug_directories: Sequence[str] = ...,
+    path: str, functions: Sequence[str], prefixes: Sequence[str], debug_directories: Sequence[str] = ...
 ) -> bytes:
     """JSON list of ``model.Operand`` for the functions named (and those whose names begin with a prefix)."""

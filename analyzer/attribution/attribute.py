@@ -49,7 +49,9 @@ from linesmith.analyzer.attribution.hypotheses import (
     same_place,
     within,
 )
+from linesmith.analyzer.attribution.lock import is_lock
 from linesmith.analyzer.layouts.containment import Containment
+from linesmith.analyzer.layouts.gaps import record_alignment
 from linesmith.analyzer.model import CacheLine, LineObject, Outcome
 
 EXAMINED = 200
@@ -62,6 +64,7 @@ TWO_IN_A_ROW = 0.1
 # Share of the samples outside the first object from which on a second one is looked for.
 LEFT_OVER = 0.15
 _NO_OFFSETS = "the profile gives no offsets for this line"
+HOLDER = "by the code around the lock alone"
 
 
 def attribute(line: CacheLine, neighbours: Neighbourhood) -> tuple[LineObject, ...]:
@@ -208,23 +211,31 @@ class _LineClues:
         return found
 
     def _with_holder(self, found: LineObject, allowed: Allowed | None) -> LineObject:
-        """The one record around a lock whose other members are what the code around the lock is known to touch."""
+        """The one record around a lock that the other code on the line is known to touch just there."""
         if found.outcome is not Outcome.INNER_TYPE_ONLY or found.layout is None or found.ways or allowed:
             return found
-        _, rest = within(self.clues, Hypothesis(found.layout, found.start), self.containment)
+        held, rest = within(self.clues, Hypothesis(found.layout, found.start), self.containment)
         around = [clue for clue in rest if clue.spots]
-        holders = (Hypothesis(one, found.start - at) for one, at in self.containment.embeddings(found.layout))
+        places = self.containment.embeddings(found.layout)
+        # Code that works on the lock may say whose it is as well.
+        named = [clue.touches.records.intersection(one for one, _ in places) for clue in held]
+
         fitting = [
             one
-            for one in holders
-            if around and all(touched(clue, one.layout, one.place(clue.offset)) >= SURE for clue in around)
+            for one in (Hypothesis(it, found.start - at) for it, at in places)
+            if one.start % record_alignment(self.containment.layouts.by_id(one.layout)) == 0
+            and all(touched(clue, one.layout, one.place(clue.offset)) >= SURE for clue in around)
+            and all(not holders or one.layout in holders for holders in named)
+            and not contradiction(one, self.clues)
         ]
         inner = min(fitting, key=lambda one: self.containment.layouts.by_id(one.layout).size, default=None)
-        if inner is None or not all(one == inner or inside(inner, one, self.containment) for one in fitting):
+        if not around or not is_lock(found.type) or inner is None:
+            return found
+        if not all(one == inner or inside(inner, one, self.containment) for one in fitting):
             return found
         # What else is in it, and how far it goes, is known of this build alone.
         ways = tuple((offset, inner.start) for offset in sorted({one.offset for one in self.clues}))
-        return replace(self.described(self.judged(inner)), margin=found.margin, ways=ways)
+        return replace(self.described(self.judged(inner)), margin=SURE, ways=ways, reason=HOLDER)
 
     def _with_open_start(
         self, found: LineObject, winner: _JudgedHypothesis, ranked: Sequence[_JudgedHypothesis]

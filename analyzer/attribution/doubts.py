@@ -47,8 +47,7 @@ NEARLY_ALL = 0.9
 NEIGHBOURHOOD = 4096
 # How many explanations of a line are looked at more closely.
 EXAMINED = 8
-# Likelihoods of clues that are kept, some 40 MB.
-MOST_KEPT = 1 << 18
+MOST_KEPT = 1 << 18  # likelihoods of clues, some 40 MB
 # Distinct places on a line that a building block can have, in bytes from one to the next.
 WORD = 8
 

@@ -139,10 +139,12 @@ def _places(clue: Clue, held: dict[int, Column]) -> CluePlaces:
     """Where the clue may lie; ``held`` keeps by record where others hold it, each as one number."""
     containment, touch, met = clue.containment, touch_likelihood(clue), _met(clue)
     for layout in {layout for layout, _ in met} - held.keys():
-        held[layout] = np.array([2 * FARTHEST * one + at for one, at in containment.places(layout)], np.int64)
+        near = ((one, at) for one, at in containment.places(layout) if at < FARTHEST)
+        held[layout] = np.array([2 * FARTHEST * one + at for one, at in near], np.int64)
     columns = [held[layout] for layout, _ in met]
-    inside = [one for one in (clue.touches.inside if clue.spots else ()) if containment.layouts.by_id(one[0]).name]
-    columns.append(np.array([2 * FARTHEST * layout + start for layout, start in inside], np.int64))
+    inside = ((layout, at) for layout, at in (clue.touches.inside if clue.spots else ()) if at < FARTHEST)
+    named = [2 * FARTHEST * layout + at for layout, at in inside if containment.layouts.by_id(layout).name]
+    columns.append(np.array(named, np.int64))
     lengths = [len(column) for column in columns]
     every = np.concatenate(columns) + np.repeat([*(start for _, start in met), 0], lengths)
     likelihoods = np.repeat([*met.values(), touch], lengths)

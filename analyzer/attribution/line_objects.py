@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from linesmith.analyzer.attribution.attribute import attribute, attribute_begun, attribute_to
+from linesmith.analyzer.attribution.attribute import HOLDER, attribute, attribute_begun, attribute_to
 from linesmith.analyzer.attribution.doubts import (
     NEIGHBOURHOOD,
     Neighbourhood,
@@ -167,7 +167,7 @@ class _Knowledge:
         misfits = {*contradicted, *(offset for offset, share in certain.items() if share < SURE)}
         likely = any(share > LIKELIER and offset not in contradicted for offset, share in certain.items())
         starts = len({start for _, start in one.ways})
-        where = _OTHER_LAYOUT if starts > 1 else _OPEN_START if starts else ""
+        where = _OTHER_LAYOUT if starts > 1 else _OPEN_START if starts and one.reason != HOLDER else ""
         against = where, misfit_words(sorted(misfits)) if misfits else ""
         reason, doubt = ("; ".join(filter(None, (said, *against))) for said in (one.reason, one.doubt))
         found = replace(one, reason=reason, doubt=doubt, misfits=tuple(sorted(misfits)))

@@ -162,7 +162,7 @@ def analyse(
     from linesmith.plugins.registry import read_profiles
 
     reports = read_profiles(profile)
-    gc.freeze()  # no circle is in a profile, and to look for one among a million values takes half a second
+    gc.freeze()  # the command ends soon: to look for circles among a million values takes half a second
     report = _chosen(reports, evidence.section, profile)
     trust = Trust(evidence.trust or Trust.BUILD_ID)
     named = any(access.function for line in report.lines for access in line.accesses)

@@ -201,7 +201,7 @@ def keep(directory: Path, name: str, parts: Iterable[bytes | memoryview]) -> Non
 
     Raises ``OSError`` and leaves nothing behind then.
     """
-    files.replace_by_parts(directory / name, parts, 0o600, lasting=False)  # checksums tell what is damaged
+    files.replace_by_parts(directory / name, parts, 0o600, lasting=False)  # what is damaged is recognised
     with suppress(OSError):
         _clear(directory, name)
 

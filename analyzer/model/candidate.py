@@ -367,6 +367,9 @@ class StructureKind(StrEnum):
     COUNT_APART = "count per CPU"
 
 
+ONE_COPY = "if each access needs one copy only"  # the basis of a gain that is a limit
+
+
 @dataclass(frozen=True, slots=True)
 class Gain:
     """What replaying a trace says of ``ways`` copies chosen ``by`` CPU or node: misses of the record before and after.

@@ -251,11 +251,9 @@ def _counts_of(total: int, shares: Sequence[float]) -> Sequence[int]:
         return [round(share * total / 100) for share in shares]
     exact = [share / whole * total for share in shares]
     counts = [int(value) for value in exact]
-    missing = total - sum(counts)
-    if missing > 0:
-        remainders = [count - value for count, value in zip(counts, exact, strict=True)]
-        for at in sorted(range(len(shares)), key=remainders.__getitem__)[:missing]:
-            counts[at] += 1
+    remainders = [count - value for count, value in zip(counts, exact, strict=True)]
+    for at in sorted(range(len(shares)), key=remainders.__getitem__)[: max(total - sum(counts), 0)]:
+        counts[at] += 1
     return counts
 
 

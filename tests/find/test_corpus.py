@@ -95,6 +95,7 @@ def test_no_line_is_surely_wrong(number: str, vmlinux: Path, corpus: Path) -> No
     if number == "010":
         assert lines[1]["objects"][0]["type"] in LOCKS
         # Two of these locks, of which the second has nonresident_age 24 bytes behind.
+        assert told(lines[2])["object"] == "lruvec at -64"
         assert told(lines[2])["members"] == "0x10 lru_lock, 0x12 lru_lock, 0x28 nonresident_age"
     if number == "026":
         outcomes = {one["outcome"] for line in lines.values() for one in line["objects"]}

@@ -249,9 +249,9 @@ def test_a_cache_may_cut_the_last_member_of_its_record(
 @pytest.mark.parametrize(
     ("others", "record"),
     [
-        ("", "word at 16 (inner type only)"),
+        ("", "raw_spinlock at 16 (inner type only)"),
         (", 40 get_older 2/1", "vector at -64"),
-        (", 40 get_older 2/1, 56 first 5", "word at 16 (inner type only)"),
+        (", 40 get_older 2/1, 56 first 5", "raw_spinlock at 16 (inner type only)"),
     ],
     ids=("nothing", "what one holder has there", "what two records have there"),
 )

@@ -14,7 +14,7 @@ from replay.traces import Step as TraceStep
 from replay.traces import write_trace
 
 from linesmith.analyzer.layouts.collection import Layouts
-from linesmith.analyzer.model import Layout
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout
 from linesmith.analyzer.slab.allocation import Kernel, cache_of, pages_for
 from linesmith.tuner.replay.plan import ReplayPlan, in_all_phases, relaid, unchanged
 from linesmith.tuner.replay.replayer import Replay, change_interval, open_trace
@@ -114,7 +114,7 @@ def judges(
     write_trace(path, steps(events, starts), [node_of(cpu) for cpu in range(1 + max(one.cpu for one in events))])
     flat = Replaced(kernel.layouts, flattened(record, kernel.layouts))
     views: tuple[Layouts, Layouts] = (kernel.layouts, flat)
-    replay = open_trace(path, [scene(view.by_id(record.id), memory.areas, view) for view in views])
+    replay = open_trace(path, [scene(view.by_id(record.id), memory.areas, view) for view in views], (CACHE_LINE_BYTES,))
     first, second = (Judge(replay, number, view, kernel.slabs) for number, view in enumerate(views))
     return first, second
 

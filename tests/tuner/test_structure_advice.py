@@ -115,7 +115,7 @@ def test_a_counter_that_is_hardly_read_is_counted_per_cpu(program: Program) -> N
     (one,) = program.of_session("hits", stores("session_hit", 90), loads("session_hits", 10))
     assert (one.kind, one.sentence) == (StructureKind.COUNT_APART, "count hits per CPU and add up where it is read")
     assert one.reasons == (
-        "100% of the contended loads on its line follow another CPU's store to it",
+        "100% of the contended loads on its line are of hits, after another CPU's store to it",
         "1 of 1 instructions that write it add to it",
         "90 accesses are of functions that update it, 10 of those that only read it",
     )
@@ -158,7 +158,7 @@ def test_counters_of_which_none_carries_the_line_are_counted_per_cpu_together(pr
     (one,) = program.of_totals(read=10)
     assert (one.kind, one.members) == (StructureKind.COUNT_APART, ("sent", "received"))
     assert one.sentence == "count sent and received per CPU and add up where they are read"
-    assert one.reasons == ("100% of the contended loads on their line follow another CPU's store to one of them",)
+    assert one.reasons == ("100% of the contended loads on their line are of one, after another CPU's store to one",)
     assert program.of_totals(read=90) == (), "one is read more than counted"
     assert program.of_totals(read=10, other="taken") == (), "the value of one decides whether it is added to"
     assert program.of_totals(read=10, least=0) == (), "each thread may have its own"

@@ -86,11 +86,7 @@ def evidence(
     sure += nlargest(MOST_ELSEWHERE, unsure, key=lambda one: one.scale)
     every = (*touches, *sure, *_alike(touches, outers, shown))
     return SampledTouches(
-        every,
-        _nodes(profile, touches),
-        outers,
-        exact,
-        mean_share((one.missed, one.checked) for one in touches),
+        every, _nodes(profile, touches), outers, exact, mean_share((one.missed, one.checked) for one in touches)
     )
 
 

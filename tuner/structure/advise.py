@@ -25,6 +25,7 @@ from linesmith.analyzer.model import (
     StructuralAdvice,
     StructureKind,
 )
+from linesmith.analyzer.model.candidate import ONE_COPY
 from linesmith.tuner.constraints.freedom import NO_PREMISES, Premises
 from linesmith.tuner.replay.plan import ShardBy, Sharding, aligned, unchanged
 from linesmith.tuner.replay.recommend import UNCOUNTED, ProfileTotal, traced
@@ -46,7 +47,6 @@ LEAST_SHARE = 0.002
 LEAST_CONTENDED = 30
 
 OWN_LINE = "a line of its own"
-ONE_COPY = "if each access needs one copy only"
 # Functions that take a lock for reading, by the names that Linux gives them.
 _READERS = re.compile(r"_*(?:down|up)_read(?:_\w+)?|_*(?:raw_)?read_(?:try|un)?lock(?:_\w+)?")
 

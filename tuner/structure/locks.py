@@ -292,7 +292,7 @@ def _counters_apart(case: Case) -> Iterator[StructuralAdvice]:
         case.finding.objects[0].type,
         names,
         f"count {listed} per CPU and add up where they are read",
-        reasons=(f"{share:.0%} of the {case.finding.unit} on their line follow another CPU's store to one of them",),
+        reasons=(f"{share:.0%} of the {case.finding.unit} on their line are of one, after another CPU's store to one",),
         accessors=accessors(case, names),
         before=(case.layout,),
         notes=("Who reads them then visits every CPU's part, or lives with sums that are a little old.",),
@@ -339,7 +339,8 @@ def _counter_sentence(found: _Counting) -> str:
 
 
 def _counter_reasons(case: Case, found: _Counting) -> Iterator[str]:
-    yield f"{case.share(found.name):.0%} of the {case.finding.unit} on its line follow another CPU's store to it"
+    part = f"{case.share(found.name):.0%} of the {case.finding.unit} on its line"
+    yield f"{part} are of {found.name}, after another CPU's store to it"
     yield f"{found.adding} of {found.writing} instructions that write it add to it"
     if found.tested:
         yield f"{found.testing} of them look at the value where it decides something: a reference count or a limit"

@@ -5,6 +5,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "line_totals.h"
+
 namespace linesmith::replay {
 namespace {
 
@@ -25,6 +27,7 @@ std::uint64_t Extent(const ObjectRow& row) {
 }  // namespace
 
 ObjectMap::ObjectMap(std::vector<ObjectRow> rows, std::uint32_t line_bytes) {
+  LineShift(line_bytes);  // throws for what is no size of a line
   std::sort(rows.begin(), rows.end(),
             [](const auto& one, const auto& other) { return one.address < other.address; });
   Number(rows);

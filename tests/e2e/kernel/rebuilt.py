@@ -86,7 +86,7 @@ def recorded(folder: Path, workload: str, name: str, seeds: int) -> tuple[list[R
         found = analyse(folder / "vmlinux", profile)
         layouts = found.reading.layouts
         here = scene(layouts.variants(name)[0], found.profile.areas, layouts)
-        replay = open_trace(place_of_trace(profile), (here,))
+        replay = open_trace(place_of_trace(profile), (here,), (CACHE_LINE_BYTES,))
         if replay.accesses(0):
             known.append(RecordRuns([(replay, 0)], layouts, None, 0.0))
             everything.append(replay.traced[CACHE_LINE_BYTES].total)
