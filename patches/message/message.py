@@ -93,12 +93,12 @@ def commit_message(
 
 def subject(candidate: Candidate, title: str, usual: SubjectStyle) -> str:
     """The first line: imperative, at most 75 characters where the names allow it."""
-    pairs = [(one.first, one.second) for one in separated(candidate.residuals)]
+    apart = [it for it in separated(candidate.residuals) if not it.after or candidate.moved & {it.first, it.second}]
     move = candidate.moves[0]
     if move.kind is MoveKind.ALIGN:
         choices = [f"align {move.member} in {title}", f"align members of {title}"]
-    elif pairs:
-        choices = [f"separate {pairs[0][0]} from {pairs[0][1]} in {title}", f"move {move.member} in {title}"]
+    elif apart:
+        choices = [f"separate {apart[0].first} from {apart[0].second} in {title}", f"move {move.member} in {title}"]
     else:
         choices = [f"move {move.member} in {title}"] if len(candidate.moves) == 1 else []
     lines = [usual.subject(choice) for choice in (*choices, f"reorder {title}")]

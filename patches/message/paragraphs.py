@@ -287,8 +287,8 @@ def remarks_on(candidate: Candidate, finding: Finding) -> Remarks:
     first = {text: name for name, text in reversed(found.items())}
     reasoned = {text: name for text, name in first.items() if "ritten" in text}
     found = {name: text for text, name in (reasoned or first).items()}
-    if not found and pairs:
-        one, writers = pairs[0], {name: _writers(name, finding) for name in (pairs[0].first, pairs[0].second)}
+    if not found and (one := next((pair for pair in pairs if not pair.after), None)):
+        writers = {name: _writers(name, finding) for name in (one.first, one.second)}
         name = next((name for name, by in writers.items() if by), one.second)
         other = one.first if name == one.second else one.second
         written = f", written{writers[name]}," if writers[name] else ""

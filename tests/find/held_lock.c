@@ -9,6 +9,7 @@ struct five { long a[4]; struct raw_spinlock lock; } five;
 struct six { long a[5]; struct raw_spinlock lock; } six;
 struct seven { long a[6]; struct raw_spinlock lock; } seven;
 struct vector { long lists[10]; struct raw_spinlock lock; long cost[2]; long age; long rest[4]; };
+struct padded { long a[3]; struct raw_spinlock lock; long b[2]; long age; } __attribute__((aligned(64)));
 
 void take(struct raw_spinlock *lock)
 {
@@ -24,4 +25,14 @@ long get_older(struct vector *vector)
 long first(struct seven *seven)
 {
 	return seven->a[0];
+}
+
+void drop(struct six *six)
+{
+	six->lock.locked = 0;
+}
+
+long get_padded(struct padded *padded)
+{
+	return ++padded->age;
 }

@@ -252,8 +252,16 @@ def test_a_cache_may_cut_the_last_member_of_its_record(
         ("", "raw_spinlock at 16 (inner type only)"),
         (", 40 get_older 2/1", "vector at -64"),
         (", 40 get_older 2/1, 56 first 5", "raw_spinlock at 16 (inner type only)"),
+        (", 40 get_older 2/1, 16 drop 5/5", "six at -24 (cannot tell)"),
+        (", 40 get_padded 2/1", "raw_spinlock at 16 (inner type only)"),
     ],
-    ids=("nothing", "what one holder has there", "what two records have there"),
+    ids=(
+        "nothing",
+        "one holder",
+        "two records",
+        "one holder, and another's lock",
+        "one that begins at lines only",
+    ),
 )
 def test_the_holder_of_a_lock_is_what_other_code_on_its_line_touches(built: Built, others: str, record: str) -> None:
     """However little it is: eight types hold the lock."""

@@ -366,3 +366,10 @@ def test_the_cache_lines_of_a_variable_are_those_that_the_linker_chose(tmp_path:
         f"          after: {rest}64 lock* RW and 1 unseen",
     )
     assert "\n".join(rows) in message_of(tmp_path, chosen, finding(), ProfileOrigin(members=(READ, LOCKED)))
+
+
+def test_other_members_that_still_meet_are_neither_the_subject_nor_a_comment(tmp_path: Path) -> None:
+    less = replace(proposal(), residuals=(Residual("root", "uses", 64, 0.5, 0.375),))
+    message = message_of(tmp_path, less, finding(), ProfileOrigin(members=(READ, LOCKED)))
+    assert message.startswith("cache: move lock in struct cache\n")
+    assert "the cache line of" not in message

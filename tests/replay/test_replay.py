@@ -135,6 +135,12 @@ def test_what_is_missing_of_a_trace_is_told(tmp_path: Path) -> None:
             open_trace(trace, [])
 
 
+def test_lines_of_no_size_are_refused(tmp_path: Path) -> None:
+    trace = write_trace(tmp_path / "trace", contended(0, 8), (0, 0))
+    with pytest.raises(TraceError, match="a line has 64, 128 or 256 bytes"):
+        open_trace(trace, [scene(MAPPING, [objects()], table(MAPPING))], (0,))
+
+
 def test_objects_that_cannot_be_followed_are_refused(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="rows of objects overlap"):
         Trace(tmp_path, contended(0, 8), objects(), objects(address=KERNEL + 128))
