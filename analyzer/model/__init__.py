@@ -37,7 +37,7 @@ else:
         ),
         "candidate": (
             "Accessor Candidate Churn CommitMessage Gain HolderChange Interval JudgedLine JudgedPair Judgement "
-            "LENGTH LETTERS MemoryUse Move MoveKind NOT_JUDGED Patch PhaseProof PlacePhases Residual Sharded "
+            "LENGTH LETTERS MemoryUse Move MoveKind NOT_JUDGED ONE_COPY Patch PhaseProof PlacePhases Residual Sharded "
             "Strategy StructuralAdvice StructureKind candidate_name"
         ),
         "finding": (
