@@ -367,7 +367,7 @@ class StructureKind(StrEnum):
     COUNT_APART = "count per CPU"
 
 
-ONE_COPY = "if each access needs one copy only"  # the basis of a gain that is a limit
+ONE_COPY = "if each access needs one copy only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,6 +386,11 @@ class Gain:
     high: float
     basis: str
     whole: int = 0
+
+    @property
+    def is_limit(self) -> bool:
+        """Whether no more can be saved: an access to members that are split may need more than one copy."""
+        return self.ways > 1 and self.after < self.before and self.basis.startswith(ONE_COPY)
 
 
 @dataclass(frozen=True, slots=True)

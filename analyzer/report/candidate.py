@@ -121,7 +121,8 @@ class Suggested:
 class Saving:
     """Misses ``before`` and ``after`` a change, on all lines of the record; ``whole`` are those of the profile.
 
-    ``share`` is what goes away of the whole, ``interval`` its bounds; all are negative where misses come.
+    ``share`` is what goes away of the whole, ``interval`` its bounds; all are negative where misses come. A ``limit``
+    is what goes away at most.
     """
 
     before: float
@@ -129,9 +130,12 @@ class Saving:
     whole: float
     share: float
     interval: Interval
+    limit: bool = False
 
     def __str__(self) -> str:
-        """``0.65% (0.61 to 0.68)``."""
+        """``0.65% (0.61 to 0.68)``, or ``≤ 22.0%`` of a limit."""
+        if self.limit:
+            return f"≤ {self.share:.1%}"
         share, interval = with_span(self.share, self.interval.low, self.interval.high, "")
         return f"{share} ({interval})"
 

@@ -10,7 +10,16 @@ from linesmith.analyzer.base.text import listed, with_span
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import containment_of
 from linesmith.analyzer.layouts.gaps import lines
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Bounds, Candidate, Finding, Judgement, Sharded, StructuralAdvice
+from linesmith.analyzer.model import (
+    CACHE_LINE_BYTES,
+    Bounds,
+    Candidate,
+    Finding,
+    Judgement,
+    Sharded,
+    StructuralAdvice,
+    StructureKind,
+)
 from linesmith.analyzer.report.candidate import Numbered, Proposed, Saving, Suggested, change, saved, short_change
 from linesmith.analyzer.report.findings import line_facts
 from linesmith.analyzer.report.hot import is_inner, met_sentences, shown_name, users_in, what_to_do
@@ -95,8 +104,10 @@ def change_block(suggested: Suggested, answer: RecordAnswer, columns: int, most:
     rows = [*(layout or _structure_rows(first, answer, suggested))]
     refused = next((one for one in answer.lines if one.declined or one.refusal), None)
     rows += [("moves", f"none: {reason_of(refused)}")] if refused and not layout else []
-    saves = (f", which saves {one.saves_words}" if one.saves else "" for one in others)
-    also = (one.advice.sentence if one.advice and one.limit else one.what for one in others)
+    saves = (f", which saves {one.saves}" if one.saves else "" for one in others)
+    also = (
+        one.advice.sentence if one.advice and one.advice.kind is StructureKind.SHARD else one.what for one in others
+    )
     rows += [("also", f"{what}{gain}") for what, gain in zip(also, saves, strict=True)][:MOST_ROWS]
     name = f", candidate {first.numbered.name}" if first.numbered else ""
     title = prose(f"{answer.rank}  {answer.title}: {first.what}{name}", then="   ", columns=columns)
@@ -197,6 +208,8 @@ def saved_words(saving: Saving | None, counted_as: str, whole: str) -> str:
     share, interval = with_span(saving.share, saving.interval.low, saving.interval.high)
     record = f"the record's {saving.before:,.0f} and of " * (round(saving.before) != round(saving.whole))
     counts = f"{saving.before - saving.after:,.0f} of {record}{'all ' * bool(record)}{saving.whole:,.0f}"
+    if saving.limit:
+        return f"at most {share} of the {counted_as} of the {whole}: {counts}"
     return f"{share} of the {counted_as} of the {whole} (80% interval {interval}): {counts}"
 
 
@@ -272,7 +285,7 @@ def _structure_rows(one: RecordChange, answer: RecordAnswer, suggested: Suggeste
     for label, rows in tables(advice):
         yield from labelled(labels.get(label, label), rows[: most.get(label, 0)])
     yield "saves", _gained(one, advice, answer, suggested)
-    yield from [("interval", _covered(traced=bool(suggested.trace)))] if one.saves and not one.limit else []
+    yield from [("interval", _covered(traced=bool(suggested.trace)))] if one.saves and not one.saves.limit else []
     size = sum(one.size for layout in advice.before[:1] for one in layout.members if one.name in advice.members)
     cpus = suggested.machine.cpus if suggested.machine else 0
     each = f"CPU and {answer.record}, {counted(size * cpus, 'byte')} with {cpus} CPUs" if cpus else "thread"
@@ -295,9 +308,7 @@ def _gained(one: RecordChange, advice: StructuralAdvice, answer: RecordAnswer, s
     if one.saves:
         gain = advice.gains[-1]
         copies = f"; with {copies_words(gain)}" if gain.ways > 1 else ""
-        words = saved_words(one.saves, "misses", "profile")
-        words = f"at most {re.sub(r' [(]80% interval [^)]*[)]', '', words)}" if one.limit else words
-        return f"{words}{copies}, {gain.basis}"
+        return f"{saved_words(one.saves, 'misses', 'profile')}{copies}, {gain.basis}"
     record = next((one for one in suggested.records if one.name == answer.record), None)
     parts, names = [0.0, 0.0], dict[str, None]()
     for pair in record.pairs if record else ():

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from linesmith.analyzer.base.text import listed, per_cent
-from linesmith.analyzer.model import Candidate, Finding, HolderChange, Interval, MemoryUse, SlabBasis
-from linesmith.analyzer.model.candidate import ONE_COPY, StructuralAdvice, StructureKind
+from linesmith.analyzer.model import Candidate, Finding, HolderChange, Interval, MemoryUse, SlabBasis, StructuralAdvice
 from linesmith.analyzer.report.candidate import (
     Numbered,
     Proposed,
@@ -53,19 +52,6 @@ class RecordChange:
     def candidate(self) -> Candidate | None:
         """The candidate of a change of the layout."""
         return self.numbered.candidate if self.numbered else None
-
-    @property
-    def limit(self) -> bool:
-        """Whether no more than ``saves`` can go away: an access to a lock that is split may need several copies."""
-        gains = self.advice.gains[-1:] if self.advice and self.advice.kind is StructureKind.SHARD else ()
-        return any(one.ways > 1 and one.after < one.before and one.basis.startswith(ONE_COPY) for one in gains)
-
-    @property
-    def saves_words(self) -> str:
-        """``0.65% (0.61 to 0.68)``, or ``≤ 22.0%`` of a limit."""
-        if self.saves is None:
-            return "not estimated"
-        return f"≤ {self.saves.share:.1%}" if self.limit else str(self.saves)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +114,10 @@ def record_answers(suggested: Suggested) -> tuple[RecordAnswer, ...]:
 
 def _of_structure(one: StructuralAdvice, suggested: Suggested) -> RecordChange:
     # The last replay is of the most copies, of those that readers walk through where there are such readers.
-    gains = (saving(gain.before, gain.after, gain.whole, Interval(gain.low, gain.high)) for gain in one.gains[-1:])
-    return RecordChange(short_advice(one, program=suggested.machine is None), next(gains, None), advice=one)
+    gain = one.gains[-1] if one.gains else None
+    saves = gain and saving(gain.before, gain.after, gain.whole, Interval(gain.low, gain.high))
+    saves = replace(saves, limit=gain.is_limit) if gain and saves else None
+    return RecordChange(short_advice(one, program=suggested.machine is None), saves, advice=one)
 
 
 def _reason(record: str, lines: Sequence[Proposed], share: float) -> str:
@@ -264,7 +252,7 @@ def rows_of(answer: RecordAnswer) -> Iterator[tuple[str, ...]]:
 
 def _cells(change: RecordChange) -> tuple[str, ...]:
     candidate = change.candidate
-    saves = change.saves_words
+    saves = str(change.saves) if change.saves else "not estimated"
     if candidate is None:
         return change.what, "", saves, "", ""
     name = change.numbered.name if change.numbered else ""

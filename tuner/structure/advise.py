@@ -17,6 +17,7 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.placement import round_up, visible_places
 from linesmith.analyzer.model import (
     CACHE_LINE_BYTES,
+    ONE_COPY,
     Finding,
     Gain,
     Judgement,
@@ -25,7 +26,6 @@ from linesmith.analyzer.model import (
     StructuralAdvice,
     StructureKind,
 )
-from linesmith.analyzer.model.candidate import ONE_COPY
 from linesmith.tuner.constraints.freedom import NO_PREMISES, Premises
 from linesmith.tuner.replay.plan import ShardBy, Sharding, aligned, unchanged
 from linesmith.tuner.replay.recommend import UNCOUNTED, ProfileTotal, traced
