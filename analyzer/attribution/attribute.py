@@ -216,10 +216,11 @@ class _LineClues:
             return found
         held, rest = within(self.clues, Hypothesis(found.layout, found.start), self.containment)
         around = [clue for clue in rest if clue.spots]
+        if not around or not is_lock(found.type):
+            return found
         places = self.containment.embeddings(found.layout)
         # Code that works on the lock may say whose it is as well.
         named = [clue.touches.records.intersection(one for one, _ in places) for clue in held]
-
         fitting = [
             one
             for one in (Hypothesis(it, found.start - at) for it, at in places)
@@ -228,9 +229,9 @@ class _LineClues:
             and all(not holders or one.layout in holders for holders in named)
             and not contradiction(one, self.clues)
         ]
-        inner = min(fitting, key=lambda one: self.containment.layouts.by_id(one.layout).size, default=None)
-        if not around or not is_lock(found.type) or inner is None:
+        if not fitting:
             return found
+        inner = min(fitting, key=lambda one: self.containment.layouts.by_id(one.layout).size)
         if not all(one == inner or inside(inner, one, self.containment) for one in fitting):
             return found
         # What else is in it, and how far it goes, is known of this build alone.
