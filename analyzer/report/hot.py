@@ -291,7 +291,7 @@ def _fewer(one: RecordContention, name: str) -> str:
     declared = f"{known.type} {known.path}" if known else inside
     remedy = next(words for shape, words in _FEWER if re.search(shape, declared))
     if remedy == _OTHER_ALGORITHM and known and known.write_inferred and not known.writes:
-        remedy = "sample stores, too: no store to {} was sampled, its code may store to it"
+        remedy = "sample stores, too: none to {} was seen"
     remedy = remedy.format(name)
     return remedy.replace("per CPU", "per thread") if one.program else remedy
 

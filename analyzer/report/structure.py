@@ -63,8 +63,8 @@ def _accessors(accessors: Sequence[Accessor]) -> Iterator[str]:
             ("writes", [name for name in one.writes if name not in updated]),
             ("reads", [name for name in one.reads if name not in updated]),
         )
-        does = "; ".join(f"{verb} {', '.join(names)}" for verb, names in verbs if names) or "accesses it"
-        yield f"{one.function} ({one.samples:,} accesses{held}): {does}"
+        does = "; ".join(f"{verb} {', '.join(names)}" for verb, names in verbs if names)
+        yield f"{one.function} ({one.samples:,} accesses{held}){f': {does}' if does else ''}"
     others = [one.function for one in accessors if one not in sampled]
     if others:
         yield f"{'also accessed' if sampled else 'accessed'}, by the code alone, in {listed(others, MOST_OTHERS)}"
