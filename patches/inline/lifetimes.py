@@ -158,10 +158,7 @@ def _promises(cache: str, place: str, files: Iterable[str], image: TreeImage) ->
             if compact(one.child_by_field_name("left")) != name or callee(call) not in CACHE_CREATORS:
                 continue
             created, where = True, f"{file}:{line_of(call)}"
-            passed, at = arguments(call), 1 if callee(call).startswith("KMEM_CACHE") else 3
-            # Flags in a variable may be any that the file knows.
-            is_variable = at >= len(passed) or text(passed[at]) != text(passed[at]).upper()
-            if any(flag in text(call) or (is_variable and flag.encode() in source) for flag in _OUTLIVES):
+            if _outlives(call, source):
                 reason = f"the slab cache {cache} is SLAB_TYPESAFE_BY_RCU, so readers may access a freed object"
                 yield Refusal(RefusalCode.PUBLISHED, where, reason)
             if _constructs(call, source):
@@ -171,6 +168,13 @@ def _promises(cache: str, place: str, files: Iterable[str], image: TreeImage) ->
     if not created:
         reason = f"the creation of the slab cache {cache}, which may have a constructor, was not found"
         yield Refusal(RefusalCode.UNKNOWN_ALLOCATION, place, reason, "allocate the object with kmalloc() first")
+
+
+def _outlives(call: tree_sitter.Node, source: bytes) -> bool:
+    """Whether a flag says so; where flags are a variable, whether the file knows such a flag."""
+    passed, at = arguments(call), 1 if callee(call).startswith("KMEM_CACHE") else 3
+    is_variable = at >= len(passed) or text(passed[at]) != text(passed[at]).upper()
+    return any(flag in text(call) or (is_variable and flag.encode() in source) for flag in _OUTLIVES)
 
 
 def _constructs(call: tree_sitter.Node, source: bytes) -> bool:

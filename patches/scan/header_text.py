@@ -94,11 +94,7 @@ def surroundings(code: bytes, pattern: re.Pattern[bytes]) -> Iterator[tuple[re.M
                 case b")":
                     parentheses = max(0, parentheses - 1)
                 case b"{":
-                    head, outer = code[since:at], enclosing[-1]
-                    named = None if b")" in head else _RECORD.search(head.rpartition(b"=")[2])
-                    name, in_code = (named[1] or outer.record, outer.in_code) if named else (outer.record, True)
-                    same = (name, in_code) == (outer.record, outer.in_code)
-                    enclosing.append(outer if same else replace(outer, record=name, in_code=in_code))
+                    enclosing.append(_within(code[since:at], enclosing[-1]))
                 case b"}":
                     # A brace in the first column ends all that is open.
                     in_first_column = at == 0 or code[at - 1 : at] == b"\n"
@@ -107,6 +103,13 @@ def surroundings(code: bytes, pattern: re.Pattern[bytes]) -> Iterator[tuple[re.M
                 since, parentheses = mark.end(), 0
             mark = next(marks, None)
         yield found, replace(enclosing[-1], in_parentheses=parentheses > 0)
+
+
+def _within(head: bytes, outer: Surroundings) -> Surroundings:
+    """What encloses the text behind the brace that follows ``head``; the same object where it is the same."""
+    found = None if b")" in head else _RECORD.search(head.rpartition(b"=")[2])
+    name, in_code = (found[1] or outer.record, outer.in_code) if found else (outer.record, True)
+    return outer if (name, in_code) == (outer.record, outer.in_code) else replace(outer, record=name, in_code=in_code)
 
 
 # Initialisers of a record lie in fewer others of the same record; those deeper are not looked at.
