@@ -11,6 +11,7 @@ from math import gcd
 from linesmith.analyzer.base.text import listed, with_span
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.model import (
+    CACHE_LINE_BYTES,
     Candidate,
     ElfIdentity,
     Finding,
@@ -153,11 +154,24 @@ def saved(judgement: Judgement) -> Saving | None:
     return saving(judgement.before, judgement.after, judgement.whole, judgement.interval)
 
 
+def saved_words(saving: Saving | None, counted_as: str, whole: str) -> str:
+    """``0.65% of the misses of the profile (80% interval 0.61% to 0.68%): 1,553 of 240,711``, net of what is added."""
+    if saving is None:
+        return "nothing is known"
+    share, interval = with_span(saving.share, saving.interval.low, saving.interval.high)
+    record = f"the record's {saving.before:,.0f} and of " * (round(saving.before) != round(saving.whole))
+    counts = f"{saving.before - saving.after:,.0f} of {record}{'all ' * bool(record)}{saving.whole:,.0f}"
+    if saving.limit:
+        return f"at most {share} of the {counted_as} of the {whole}: {counts}"
+    return f"{share} of the {counted_as} of the {whole} (80% interval {interval}): {counts}"
+
+
 # With more steps than this, a candidate is described by how it was found.
 MOST_STEPS = 2
 MOST_NAMES = 8
 # Pairs of members that are shown; a candidate for a record with many hot members separates many.
 MOST_PAIRS = 6
+MOST_NEIGHBOURS = 4
 
 
 def change(candidate: Candidate) -> str:
@@ -191,12 +205,12 @@ def concerned_names(candidate: Candidate) -> frozenset[str]:
     return frozenset(name for pair in pairs[:MOST_PAIRS] for name in pair) | candidate.moved
 
 
-HEAD = ("", "change", "saves (80% interval)", "size", "pages/1,000", "moved", "diff")
+HEAD = ("", "change", "saves (80% interval)", "size", "pages/1,000", "moved")
 
 
 def alternative_rows(ones: Sequence[Numbered], columns: int = WIDTH) -> list[str]:
     """A table of the candidates, the recommended one marked with ``*``; columns that say nothing are left out."""
-    return flexible_table([HEAD, *map(_cells, ones)], 1, "><>>>>>", columns)
+    return flexible_table([HEAD, *map(_cells, ones)], 1, "><>>>>", columns)
 
 
 def alternative_cells(ones: Sequence[Numbered]) -> list[list[str]]:
@@ -207,12 +221,12 @@ def alternative_cells(ones: Sequence[Numbered]) -> list[list[str]]:
 
 
 def _cells(one: Numbered) -> list[str]:
-    candidate, churn = one.candidate, one.candidate.churn
+    candidate = one.candidate
     cells = [f"{'* ' if candidate.recommended else ''}{one.name}", short_change(candidate)]
     old, new = most_pages(candidate) or ("", "")
     pages = f"{new}" if old == new else f"{old} -> {new}"
     cells += [str(saved(candidate.judgement) or ""), f"{candidate.after.size:,}", pages]
-    return [*cells, *([f"{churn.members}", f"{churn.lines}"] if churn.members else ["", ""])]
+    return [*cells, str(one.candidate.churn.members or "")]
 
 
 def most_pages(candidate: Candidate) -> tuple[int, int] | None:
@@ -297,3 +311,37 @@ def _heat(members: Sequence[LineMember]) -> str:
     elif any(member.written for member in members):
         parts.append("written")
     return ", ".join(parts)
+
+
+# All there is on a candidate.
+
+
+def notes_of(one: Numbered) -> tuple[str, ...]:
+    """What else to know of the candidate, without what has a row of its own: what it rests on, then what binds it."""
+    candidate = one.candidate
+    notes = (note for note in candidate.notes[:-1] if note != candidate.doubt)
+    return (*notes, *(f"{constraint}." for constraint in candidate.constraints))
+
+
+def of_contended(finding: Finding) -> str:
+    """``of 1,036 contended loads``; a recording counts more accesses than those that found the line modified."""
+    count = max(finding.contended, finding.cost.contended)
+    return f"of {count:,} {finding.unit}"
+
+
+def judged_rows(found: Judgement) -> Iterator[str]:
+    """What the net consists of: lines, pairs, the whole profile; how much was replayed, then what to doubt."""
+    if found.refusal:
+        yield found.refusal
+        return
+    if found.runs:
+        yield f"all lines of the record: {found.before:,.0f} -> {found.after:,.0f}"
+    for line in found.lines:
+        yield f"line of {listed(line.members, MOST_NEIGHBOURS)}: {line.before:,.0f} -> {line.after:,.0f}"
+    for pair in found.pairs:
+        sharing = "true" if pair.true_sharing else "false"
+        yield f"{pair.victim} by stores to {pair.writer} ({sharing} sharing): {pair.before:,.0f} -> {pair.after:,.0f}"
+    phases = [f"mean of {found.phases} phases"] * (found.phases > 1)
+    phases += [f"lines of {found.line_bytes} bytes"] * (found.line_bytes != CACHE_LINE_BYTES)
+    yield from ([", ".join(phases)] if found.runs and phases else [])
+    yield from (f"but {remark}" for remark in found.remarks)

@@ -6,35 +6,50 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from linesmith.analyzer.base.text import listed, with_span
+from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import containment_of
 from linesmith.analyzer.layouts.gaps import lines
 from linesmith.analyzer.model import (
-    CACHE_LINE_BYTES,
     Bounds,
     Candidate,
     Finding,
-    Judgement,
     Sharded,
     StructuralAdvice,
     StructureKind,
 )
-from linesmith.analyzer.report.candidate import Numbered, Proposed, Saving, Suggested, change, saved, short_change
+from linesmith.analyzer.report.candidate import (
+    MOST_NEIGHBOURS,
+    Numbered,
+    Proposed,
+    Suggested,
+    change,
+    judged_rows,
+    saved,
+    saved_words,
+    short_change,
+)
 from linesmith.analyzer.report.findings import line_facts
 from linesmith.analyzer.report.hot import is_inner, met_sentences, shown_name, users_in, what_to_do
 from linesmith.analyzer.report.prose import WIDTH, counted, label_rows, labelled, prose, shell_rows
 from linesmith.analyzer.report.record_changes import RecordAnswer, RecordChange, holder_rows, memory_rows, reason_of
 from linesmith.analyzer.report.structure import copies_words, tables
-from linesmith.analyzer.sharing.changed_lines import KEY, MOST_LINES, RecordSide, changed_lines, worse
-from linesmith.analyzer.sharing.parts import INDEX, own_members
+from linesmith.analyzer.sharing.changed_lines import (
+    KEY,
+    MOST_LINES,
+    MOST_WORSE,
+    RecordSide,
+    changed_lines,
+    risen,
+    worse,
+)
+from linesmith.analyzer.sharing.parts import INDEX, OF_OTHER, own_members
 from linesmith.analyzer.sharing.records import WORTH_CHANGING, RecordContention, RecordPair
 
 LABEL = 10
 # A change with so many lines of text has room for all of its cache lines.
-ROOMY = 36
+ROOMY = 38
 MOST_WHY, MOST_FUNCTIONS = 2, 2
-MOST_NEIGHBOURS = 4
 MOST_ROWS, MOST_REASONS, MOST_ACCESSORS = 2, 3, 4
 # Files that a reader has to give, or gave none of.
 PLAN = "PLAN.toml: see docs/tuning.md"
@@ -98,35 +113,48 @@ def _not_changed(suggested: Suggested, answer: RecordAnswer, line: Proposed | No
 
 def change_block(suggested: Suggested, answer: RecordAnswer, columns: int, most: int) -> list[str]:
     """The first change of the record in at most ``most`` lines; the others are named."""
-    first, *others = answer.changes
-    shown = MOST_LINES if most >= ROOMY else MOST_LINES // 2
-    layout = layout_rows(first.numbered, suggested, columns, shown) if first.numbered else None
-    rows = [*(layout or _structure_rows(first, answer, suggested))]
-    refused = next((one for one in answer.lines if one.declined or one.refusal), None)
-    rows += [("moves", f"none: {reason_of(refused)}")] if refused and not layout else []
-    saves = (f", which saves {one.saves}" if one.saves else "" for one in others)
-    also = (
-        one.advice.sentence if one.advice and one.advice.kind is StructureKind.SHARD else one.what for one in others
-    )
-    rows += [("also", f"{what}{gain}") for what, gain in zip(also, saves, strict=True)][:MOST_ROWS]
+    first = answer.changes[0]
     name = f", candidate {first.numbered.name}" if first.numbered else ""
     title = prose(f"{answer.rank}  {answer.title}: {first.what}{name}", then="   ", columns=columns)
-    block, commands = title.splitlines(), [*_commands(first, answer, suggested, columns)] if suggested.given else []
-    for row in rows:
-        lines = label_rows([row], LABEL, columns)[0].splitlines()
-        if len(block) + len(lines) + len(commands) > most:
+    commands = "\n".join(_commands(first, answer, suggested, columns) if suggested.given else ()).splitlines()
+    block = title.splitlines()
+    room, lines_of = most - len(block) - len(commands), list[list[str]]()
+    # Pairs for which there is no room are in the sum of what is not listed.
+    for pairs in range(MOST_WHY if first.numbered else 0, -1, -1):
+        rows = _block_rows(answer, suggested, columns, MOST_LINES if most >= ROOMY else MOST_LINES // 2, pairs)
+        lines_of = [label_rows([row], LABEL, columns)[0].splitlines() for row in rows]
+        if sum(map(len, lines_of)) <= room:
             break
-        block += lines
+    for shown in lines_of:
+        room -= len(shown)
+        if room < 0:
+            break
+        block += shown
     return [*block, *commands]
+
+
+def _block_rows(answer: RecordAnswer, suggested: Suggested, columns: int, most: int, pairs: int) -> Iterator[Labelled]:
+    """The rows of the first change, with so many cache lines and ``pairs``; then what else there is."""
+    first, *others = answer.changes
+    layout = [*layout_rows(first.numbered, suggested, columns, most, pairs)] if first.numbered else []
+    yield from layout or _structure_rows(first, answer, suggested)
+    refused = next((one for one in answer.lines if one.declined or one.refusal), None)
+    yield from [("moves", f"none: {reason_of(refused)}")] if refused and not layout else []
+    for one in others[:MOST_ROWS]:
+        shard = one.advice and one.advice.kind is StructureKind.SHARD
+        what = one.advice.sentence if one.advice and shard else one.what
+        yield "also", f"{what}{f', which saves {one.saves}' if one.saves else ''}"
 
 
 # A change of the layout.
 
 
 def layout_rows(
-    one: Numbered, suggested: Suggested, columns: int = WIDTH, most: int = MOST_LINES
+    one: Numbered, suggested: Suggested, columns: int = WIDTH, most: int = MOST_LINES, pairs: int = MOST_WHY
 ) -> Iterator[Labelled]:
-    """What a reviewer asks of a candidate, with at most so many cache lines; a row without a label continues another.
+    """What a reviewer asks of a candidate, with at most so many cache lines, and of the ``pairs`` that miss less.
+
+    A row without a label continues another.
 
     Where there is no room for all, the last ones can be left out.
     """
@@ -143,7 +171,7 @@ def layout_rows(
         yield "interval", _covered(traced=found.runs == 1)
     alone = RecordContention("", (), 0, 0.0, 0.0, Bounds(), findings=tuple(record))
     known = next((one for one in suggested.records if finding.rank in {of.rank for of in one.findings}), alone)
-    yield from labelled("worse", worse(found, lambda one, other: _code(one, other, known, loads=False)))
+    yield from _gains_and_losses(candidate, record, known, pairs)
     if found.runs:
         of, whole = f"accesses to {counted(found.objects, 'object')}", f"{found.before:,.0f} {counted_as}"
         if found.runs == 1:
@@ -167,9 +195,9 @@ def layout_rows(
         yield "remains", f"{left}; no order removes those of them that are {_OF_LINE.sub('', part)}"
     elif stays:
         yield "remains", f"{'; '.join(stays)}; no order helps"
-    churn = candidate.churn
-    moved = f"{counted(churn.members, 'member')} {'moves' if churn.members == 1 else 'move'}"
-    yield "size", f"{_size(candidate)}; {moved}, a diff of {counted(churn.lines, 'line')}"
+    moving = candidate.churn.members
+    moved = f"{counted(moving, 'member')} {'moves' if moving == 1 else 'move'}"
+    yield "size", f"{_size(candidate)}; {moved}"
     notes = (note for note in candidate.notes if note.startswith(_ONLY_WHERE))
     yield from (("needs", note.removeprefix(_ONLY_WHERE)) for note in notes)
     yield from labelled("memory", memory_rows(*candidate.memory))
@@ -180,7 +208,6 @@ def layout_rows(
         yield "but", f"{caches} do not align objects to {aligned} bytes; the saving is what is left with that"
     yield from (("doubt", one) for one in [candidate.doubt] if one)
     yield from (_checked(note, scanned="--tree" in suggested.given) for note in candidate.notes[-1:])
-    yield from labelled("why", _why(candidate, record, known))
 
 
 def _covered(*, traced: bool) -> str:
@@ -201,18 +228,6 @@ def _checked(note: str, *, scanned: bool) -> Labelled:
     return "unchecked", f"{unseen}: `patch --tree DIR` checks these (DIR is the source tree)"
 
 
-def saved_words(saving: Saving | None, counted_as: str, whole: str) -> str:
-    """``0.65% of the misses of the profile (80% interval 0.61% to 0.68%): 1,553 of 240,711``, net of what is added."""
-    if saving is None:
-        return "nothing is known"
-    share, interval = with_span(saving.share, saving.interval.low, saving.interval.high)
-    record = f"the record's {saving.before:,.0f} and of " * (round(saving.before) != round(saving.whole))
-    counts = f"{saving.before - saving.after:,.0f} of {record}{'all ' * bool(record)}{saving.whole:,.0f}"
-    if saving.limit:
-        return f"at most {share} of the {counted_as} of the {whole}: {counts}"
-    return f"{share} of the {counted_as} of the {whole} (80% interval {interval}): {counts}"
-
-
 def _size(candidate: Candidate) -> str:
     """``192 -> 256 bytes, 3 -> 4 lines``."""
     before, after = candidate.before, candidate.after
@@ -221,35 +236,45 @@ def _size(candidate: Candidate) -> str:
     return f"{before.size:,} -> {after.size:,} bytes, {lines(before)} -> {counted(candidate.lines, 'line')}"
 
 
-def _why(candidate: Candidate, findings: Sequence[Finding], known: RecordContention) -> Iterator[str]:
-    """The pairs of members that wait less for each other, with who stores and who loads, and the others as one."""
-    counts = candidate.judgement.by_pair
-    better = [pair for pair, (before, after) in counts.items() if before > after]
-    for victim, writer in (shown := better[:MOST_WHY]):
-        before, after = counts[victim, writer]
-        yield _pair(victim, writer, f"{before:,.0f} -> {after:,.0f} misses", known)
-    met = [one for finding in findings for one in finding.triage.pairs]
-    rest = [sum(counts[pair][when] for pair in shown) for when in (0, 1)]
-    judged = candidate.judgement
-    if better and abs(judged.saved - rest[0] + rest[1]) >= 1:
-        yield f"all other misses on the record, net: {judged.before - rest[0]:,.0f} -> {judged.after - rest[1]:,.0f}"
-    for pair in met[: 0 if better else MOST_WHY]:
-        yield _pair(pair.reader, pair.writer, f"{pair.weight:,.0f} {findings[0].unit}", known)
+def _gains_and_losses(
+    candidate: Candidate, findings: Sequence[Finding], known: RecordContention, most: int
+) -> Iterator[Labelled]:
+    """The pairs that miss less, and those that miss more, each with who loads; the others as one net; who stores.
+
+    The counts add up to what is saved. Who stores to a member is told where it is named first.
+    """
+    judged, told = candidate.judgement, set[str]()
+    counts, better = judged.by_pair, [pair for pair, (before, after) in judged.by_pair.items() if before > after]
+
+    def code(victim: str, writer: str, *, loads: bool = False) -> str:
+        texts = [*_code(victim, writer, known, stores=writer not in told, loads=loads)]
+        texts += ["callers not recorded"] if texts and not (told or known.calls_known) else []
+        told.add(writer)
+        return f" ({'; '.join(texts)})" if texts else ""
+
+    shown = [(*pair, " -> ".join(f"{count:,.0f}" for count in counts[pair]) + " misses") for pair in better[:most]]
+    if not better:
+        met = [one for finding in findings for one in finding.triage.pairs][:most]
+        shown = [(one.reader, one.writer, f"{one.weight:,.0f} {findings[0].unit}") for one in met]
+    for at, (victim, writer, misses) in enumerate(shown):
+        stored = f"{'itself' if victim == writer else writer}{code(victim, writer, loads=True)}"
+        yield "" if at else "why", f"{victim} misses after stores to {stored}: {misses}"
+    yield from labelled("worse", worse(judged, code))
+    listed_ = (*better[:most], *risen(judged)[:MOST_WORSE])
+    rest = [sum(counts[pair][when] for pair in listed_) for when in (0, 1)]
+    if listed_ and abs(judged.saved - rest[0] + rest[1]) >= 1:
+        before, after = judged.before - rest[0], judged.after - rest[1]
+        yield "others", f"net of all misses on the record that are not listed: {before:,.0f} -> {after:,.0f}"
 
 
-def _pair(victim: str, writer: str, counts: str, known: RecordContention) -> str:
-    """Who waits for whom, and where in the code."""
-    stored = "itself" if victim == writer else writer
-    return f"{victim} misses after stores to {stored}{_code(victim, writer, known)}: {counts}"
-
-
-def _code(victim: str, writer: str, known: RecordContention, *, loads: bool = True) -> str:
-    """Who stores, who loads, and who called them, in parentheses."""
-    met = [one for one in known.pairs if (one.victim, one.writer) == (victim, writer)]
-    met = met or [RecordPair(victim, writer, "", Bounds())]
-    most, sides = 1 if known.callers else MOST_FUNCTIONS, (("stores", True), ("loads", False))[: 1 + loads]
-    texts = [f"{verb} by {who}" for verb, writes in sides if (who := users_in(known, met, most, writes=writes))]
-    return f" ({'; '.join(texts)})" if texts else ""
+def _code(victim: str, writer: str, known: RecordContention, *, stores: bool, loads: bool) -> Iterator[str]:
+    """Who stores to the one member, and who loads the other, with who called them."""
+    there = [one for one in known.pairs if writer in (one.writer, one.writer.partition(OF_OTHER)[0])]
+    met = [one for one in there if victim in (one.victim, one.victim.partition(OF_OTHER)[0])]
+    most = 1 if known.callers else MOST_FUNCTIONS
+    for wanted, verb, pairs in ((stores, "stores", there), (loads, "loads", met)):
+        who = users_in(known, pairs or [RecordPair(victim, writer, "", Bounds())], most, writes=verb == "stores")
+        yield from [f"{verb} by {who}"] if wanted and who else []
 
 
 def _line_rows(
@@ -341,38 +366,7 @@ def _commands(one: RecordChange, answer: RecordAnswer, suggested: Suggested, col
     yield from shell_rows(f"  {'more':<{LABEL - 1}}", ("linesmith", "suggest", *given, *shown), columns)
 
 
-# All there is on a candidate.
-
-
-def notes_of(one: Numbered) -> tuple[str, ...]:
-    """What else to know of the candidate, without what has a row of its own: what it rests on, then what binds it."""
-    candidate = one.candidate
-    notes = (note for note in candidate.notes[:-1] if note != candidate.doubt)
-    return (*notes, *(f"{constraint}." for constraint in candidate.constraints))
-
-
-def of_contended(finding: Finding) -> str:
-    """``of 1,036 contended loads``; a recording counts more accesses than those that found the line modified."""
-    count = max(finding.contended, finding.cost.contended)
-    return f"of {count:,} {finding.unit}"
-
-
-def judged_rows(found: Judgement) -> Iterator[str]:
-    """What the net consists of: lines, pairs, the whole profile; how much was replayed, then what to doubt."""
-    if found.refusal:
-        yield found.refusal
-        return
-    if found.runs:
-        yield f"all lines of the record: {found.before:,.0f} -> {found.after:,.0f}"
-    for line in found.lines:
-        yield f"line of {listed(line.members, MOST_NEIGHBOURS)}: {line.before:,.0f} -> {line.after:,.0f}"
-    for pair in found.pairs:
-        sharing = "true" if pair.true_sharing else "false"
-        yield f"{pair.victim} by stores to {pair.writer} ({sharing} sharing): {pair.before:,.0f} -> {pair.after:,.0f}"
-    phases = [f"mean of {found.phases} phases"] * (found.phases > 1)
-    phases += [f"lines of {found.line_bytes} bytes"] * (found.line_bytes != CACHE_LINE_BYTES)
-    yield from ([", ".join(phases)] if found.runs and phases else [])
-    yield from (f"but {remark}" for remark in found.remarks)
+# Several copies of members.
 
 
 def sharded_rows(sharded: Sharded, columns: int) -> Iterator[str]:

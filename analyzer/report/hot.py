@@ -401,7 +401,9 @@ def met_sentences(one: RecordContention, unit: str) -> Iterator[str]:
         what = _met(one, by, MOST_NAMED, users_in(one, group.pairs, writes=False))
         most = group.contended.most
         contended = Bounds(most, most) if len(same) > 1 else group.contended
-        yield f"{what}: {count_range(contended)}{'' if stored else f' {unit}'} ({_share(one, contended)})."
+        code = any(functions for _, functions in by) and not stored
+        callers = ", callers not recorded" if code and not one.calls_known else ""
+        yield f"{what}: {count_range(contended)}{'' if stored else f' {unit}'} ({_share(one, contended)}){callers}."
         left = [each for each in left if each not in same]
         stored.update(each.writer for each in same)
         rest -= most
@@ -435,6 +437,7 @@ def users_in(one: RecordContention, pairs: Sequence[RecordPair], most: int = MOS
     name = INDEX.sub("", pairs[0].writer if writes else pairs[0].victim)
     own = [member for member in _members(one) if name in (member.top, member.path)]
     names = [user for user, _ in users.most_common()] or list(users_of(name, own, writing=writes))
-    called = "".join(f", called from {caller}" for caller, _ in callers.most_common(1) if caller)
+    caller = next((caller for caller, _ in callers.most_common() if caller), "")
+    called = f", called from {caller}" if caller else ", callers not recorded" * bool(one.callers)
     seen = not (writes and own) or one.findings[0].simulated or any(member.writes for member in own)
     return f"{listed(names, 2 if len(names) == 2 else most)}{'' if seen else ' (inferred)'}{called}" if names else ""

@@ -16,14 +16,14 @@ from linesmith.analyzer.report.candidate import (
     alternative_rows,
     change,
     concerned_names,
+    judged_rows,
     member_heat,
+    notes_of,
 )
 from linesmith.analyzer.report.change_block import (
     LABEL,
     change_block,
-    judged_rows,
     layout_rows,
-    notes_of,
     nothing_to_change,
     sharded_rows,
 )
@@ -39,7 +39,7 @@ from linesmith.analyzer.report.record_changes import (
 from linesmith.analyzer.report.structure import advice_object, advice_rows
 
 # Lines of the first screen, and those that the explained change has at least.
-MOST_LINES, LEAST_BLOCK = 56, 25
+MOST_LINES, LEAST_BLOCK = 58, 31
 # Characters of a build-id, and candidates of a record of which none is recommended.
 MOST_BUILD_ID = 12
 MOST_POSSIBLE = 5
@@ -55,7 +55,7 @@ def render_text(suggested: Suggested, columns: int = WIDTH) -> str:
         return "\n\n".join([*blocks, prose(suggested.quiet, columns=columns)]) + "\n"
     if len(answers) > 1 or (answers and not suggested.narrowed_to):
         table = answers_text(suggested, answers, shown, columns)
-        while len(table) > MOST_LINES - LEAST_BLOCK and len(shown) > 1:
+        while len(table) >= MOST_LINES - LEAST_BLOCK - blocks[0].count("\n") and len(shown) > 1:
             shown.remove(min((one for one in shown if one is not first), key=lambda one: one.share))
             table = answers_text(suggested, answers, shown, columns)
         blocks.append("\n".join(table))

@@ -28,7 +28,7 @@ MOST_LINES, LEAST_HOT, LEAST_SHARE = 4, 0.05, 0.005
 MOST_NAMES, MOST_WORSE = 3, 2
 
 # With the unit of the profile.
-KEY = "offset, name (* moves), R read, W write, % of its {}; unseen: not profiled"
+KEY = "offset, name (* moves), R read, W write, % of {} on the record's hot lines; unseen: not profiled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +172,12 @@ def _row(
     return text
 
 
+def risen(found: Judgement) -> list[tuple[str, str]]:
+    """The pairs of members that get more misses with the change, those that get most first."""
+    rises = ((old - new, pair) for pair, (old, new) in found.by_pair.items() if round(new) > round(old))
+    return [pair for _, pair in sorted(rises)]
+
+
 def worse(found: Judgement, code: Callable[[str, str], str] = lambda *_: "") -> list[str]:
     """What gets more misses with the change, the pairs with most first, each a clause; empty without a replay.
 
@@ -179,22 +185,18 @@ def worse(found: Judgement, code: Callable[[str, str], str] = lambda *_: "") -> 
     """
     if not found.runs:
         return []
-    pairs = (
-        (pair, f"{pair[0]} misses after stores to {'itself' if pair[0] == pair[1] else pair[1]}", *counts)
-        for pair, counts in found.by_pair.items()
-    )
-    lines = (
-        ((), f"misses on the line of {listed(one.members, MOST_NAMES)}", one.before, one.after) for one in found.lines
-    )
-    for each in (pairs, lines):
-        rises = sorted((old - new, what, pair, old, new) for pair, what, old, new in each if round(new) > round(old))
-        if rises:
-            shown = rises[:MOST_WORSE]
-            words = [
-                f"{what}{code(*pair) if pair else ''}: {old:,.0f} -> {new:,.0f}" for _, what, pair, old, new in shown
-            ]
-            more = f", and {len(rises) - len(words)} more" * (len(rises) > len(words))
-            words[-1] += f"{more}; the saving is net of {'it' if len(rises) == 1 else 'these'}"
-            return words
+    pairs, words = risen(found), list[str]()
+    for victim, writer in pairs[:MOST_WORSE]:
+        old, new = found.by_pair[victim, writer]
+        stored = f"{'itself' if victim == writer else writer}{code(victim, writer)}"
+        words.append(f"{victim} misses after stores to {stored}: {old:,.0f} -> {new:,.0f}")
+    lines = [] if pairs else [one for one in found.lines if round(one.after) > round(one.before)]
+    for one in sorted(lines, key=lambda one: one.before - one.after)[:MOST_WORSE]:
+        words.append(f"misses on the line of {listed(one.members, MOST_NAMES)}: {one.before:,.0f} -> {one.after:,.0f}")
+    if words:
+        count = len(pairs or lines)
+        more = f", and {count - len(words)} more" * (count > len(words))
+        words[-1] += f"{more}; the saving is net of {'it' if count == 1 else 'these'}"
+        return words
     rest = sum(one.before - one.after for one in found.lines) - (found.before - found.after)
     return [f"other lines, {rest:,.0f} more misses; the saving is net" if rest >= 1 else "nothing that the replay saw"]

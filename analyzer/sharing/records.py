@@ -135,6 +135,11 @@ class RecordContention:
         return worth and not (self.fixed or self.several or self.apart)
 
     @property
+    def calls_known(self) -> bool:
+        """Whether the profile tells who called the functions."""
+        return bool(self.callers) or any(one.callers for finding in self.findings for one in finding.members)
+
+    @property
     def groups(self) -> list[PairGroup]:
         """All pairs by who is stored to, heaviest first; the elements of an array are one member."""
         found: dict[tuple[str, bool], list[RecordPair]] = {}

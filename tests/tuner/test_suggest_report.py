@@ -122,6 +122,53 @@ def test_misses_after_stores_to_the_member_itself_are_named_too() -> None:
     assert "used misses after stores to itself (stores by pool_take" in text
 
 
+KNOWN = RecordContention(
+    "pool",
+    ("heap",),
+    1,
+    100.0,
+    1.0,
+    Bounds(0.0, 0.9),
+    pairs=(
+        RecordPair("limit", "used", "", Bounds(90, 90), {"pool_full": 90}, {"pool_take": 80}),
+        RecordPair("id", "name of the pool at 0x40", "", Bounds(3, 3), {"pool_id": 3}, {"memset": 7, "pool_name": 1}),
+    ),
+    findings=(LINE,),
+    callers={"limit": {"pool_full": {"pool_open": 60}}, "used": {"pool_take": {"pool_alloc": 40}}},
+)
+LOSSES = tuple(
+    JudgedPair(victim, writer, true_sharing=False, before=old, after=new)
+    for victim, writer, old, new in (("id", "name", 3, 13), ("id", "used", 1, 4), ("owner", "limit", 1, 3))
+)
+
+
+LOSING = replace(moved(), judgement=replace(replayed(24), pairs=(*replayed(12).pairs, *LOSSES)))
+
+
+def test_gains_losses_and_the_net_of_all_others_add_up_to_what_is_saved() -> None:
+    text = " ".join(text_of(proposed(LOSING), records=(KNOWN,)).split())
+    assert "(80% interval 1.2% to 1.9%): 76 of the record's 100" in text
+    assert "others net of all misses on the record that are not listed: 6 -> 5 " in text
+    listed = re.findall(r"(\d+) -> (\d+)", text.partition(" why ")[2])
+    assert sum(int(old) - int(new) for old, new in listed) == 76
+
+
+def test_who_stores_to_a_member_is_named_once_with_who_called_it() -> None:
+    """Though the store that was recorded was to that member of the object next to it."""
+    text = " ".join(text_of(proposed(LOSING), records=(KNOWN,)).split())
+    assert text.count("stores by pool_take, called from pool_alloc") == text.count("pool_take") == 1
+    assert "loads by pool_full, called from pool_open" in text
+    assert "id misses after stores to name (stores by memset, pool_name, callers not recorded): 3 -> 13" in text
+    assert "id misses after stores to used: 1 -> 4, and 1 more; the saving is net of these" in text
+
+
+def test_pairs_without_room_are_part_of_the_net() -> None:
+    text = suggest.render_text(replace(suggested(proposed(LOSING)), given=("vmlinux", "c2c.txt")), 50)
+    assert len(text.splitlines()) <= 60
+    assert "why " not in text
+    assert "others net of all misses on the record that are not listed: 96 -> 7 " in " ".join(text.split())
+
+
 def test_what_an_alignment_asks_of_the_allocator_is_on_the_screen() -> None:
     where = "objects are allocated at multiples of 64 bytes: malloc() need not."
     candidate = replace(moved(), notes=(f"Holds only where {where}", "Only the layout was checked."))
@@ -292,16 +339,16 @@ def rows_of(*lines: Proposed) -> list[str]:
 def test_candidates_side_by_side() -> None:
     line = proposed(replace(aligned(), recommended="It saves most."), replace(moved(), recommended=""))
     assert rows_of(line) == [
-        "           change                  saves (80% interval)  size  pages/1,000  moved  diff",
-        "  * jssbg  align used to 64 bytes     1.9% (1.2 to 1.9)   192     32 -> 48      1     2",
-        "    cjrcg  move used behind id        1.8% (1.2 to 1.9)   128           32      1     2",
+        "           change                  saves (80% interval)  size  pages/1,000  moved",
+        "  * jssbg  align used to 64 bytes     1.9% (1.2 to 1.9)   192     32 -> 48      1",
+        "    cjrcg  move used behind id        1.8% (1.2 to 1.9)   128           32      1",
     ]
 
 
 def test_columns_that_say_nothing_are_left_out_and_a_table_keeps_to_the_width() -> None:
     unknown = replace(costing((), ()), judgement=NOT_JUDGED)
     two = proposed(unknown, unknown)
-    assert rows_of(two)[0].split() == ["change", "size", "moved", "diff"]
+    assert rows_of(two)[0].split() == ["change", "size", "moved"]
     long = tuple(Move(MoveKind.MOVE, "a_member_with_a_name_that_is_rather_long", name) for name in ("owner", "name"))
     assert max(map(len, rows_of(proposed(replace(moved(), moves=long), aligned())))) <= 100
 

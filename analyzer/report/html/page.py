@@ -22,7 +22,7 @@ from linesmith.analyzer.layouts.gaps import lines
 from linesmith.analyzer.line_map.fields import NO_HEAT, MapHeat
 from linesmith.analyzer.line_map.record_map import compared_maps
 from linesmith.analyzer.model import Cell, CellKind, Finding, Layout, LineMap, MemoryUse, StepTable, Toucher
-from linesmith.analyzer.report.change_block import of_contended
+from linesmith.analyzer.report.candidate import of_contended
 from linesmith.analyzer.report.findings import count_range, places, share_range, writes_of
 from linesmith.analyzer.report.map_svg import LINE_MAP_STYLE, line_map_figure
 from linesmith.analyzer.report.map_words import level, percent, where

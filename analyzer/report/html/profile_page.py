@@ -22,10 +22,12 @@ from linesmith.analyzer.report.candidate import (
     alternative_cells,
     change,
     concerned_names,
+    judged_rows,
     meetings,
     member_heat,
+    notes_of,
 )
-from linesmith.analyzer.report.change_block import judged_rows, layout_rows, notes_of
+from linesmith.analyzer.report.change_block import layout_rows
 from linesmith.analyzer.report.findings import (
     ProfileSection,
     examples,
