@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from inspect import signature
@@ -194,16 +194,22 @@ output = click.option(
 )
 # What says how a profile is explained, and what candidates rest on: the next command takes these as well.
 _EXPLAINING = ("section", "snapshot", "trust", "trace", "cpus", "page_size", "kernel", "slabinfo")
+EXPLAINED = ("section", "snapshot", "trust")
 _PROPOSING = ("growth", "constraints", "configurations", "tree", "build", "deadline")
 
 
-def words_to_go_on(elf: Path, profile: Path) -> tuple[str, ...]:
-    """The files, and the options of this command line that the next command for the same profile takes as well."""
+def words_to_go_on(
+    elf: Path, profile: Path, names: Container[str | None] = (*_EXPLAINING, *_PROPOSING)
+) -> tuple[str, ...]:
+    """The files, and the options of this command line that the next command for the same profile takes as well.
+
+    ``names`` are those of such options; what only says which report is explained is in ``EXPLAINED``.
+    """
     context = click.get_current_context()
     words = [str(elf), str(profile)]
     for one in context.command.params:
         value = context.params.get(one.name or "")
-        if not isinstance(one, click.Option) or one.name not in (*_EXPLAINING, *_PROPOSING) or value is None:
+        if not isinstance(one, click.Option) or one.name not in names or value is None:
             continue
         if one.is_flag:
             words += [one.opts[-1]] if value == one.flag_value else []

@@ -76,6 +76,7 @@ def command(
     """
     from linesmith.analyzer.cli.analysis import analyse, trace_to_replay
     from linesmith.analyzer.report import suggest
+    from linesmith.analyzer.report.findings import ProfileSection
 
     basis.check()
     premises.check_tree(elf, sources)
@@ -85,7 +86,9 @@ def command(
     looked_at = found if isinstance(candidate, str) else worthwhile(found)
     known = basis.premises_of(looked_at, scan_findings(sources, looked_at), sources)
     answers = suggested(found, known, offered(looked_at, known, trace), trace, split)
-    answers = replace(answers, given=options.words_to_go_on(elf, profile))
+    every = ("linesmith", "hot", *options.words_to_go_on(elf, profile, options.EXPLAINED), "--full")
+    which = ProfileSection(found.profile, evidence.section, found.reports).which
+    answers = replace(answers, given=options.words_to_go_on(elf, profile), hot=every, which=which)
     there = [one.candidate for one in answers.numbered()]
     number = number_of(candidate, there, lambda: free_candidates(looked_at, known, trace))
     form = options.chosen_format(format_, output)
@@ -216,9 +219,10 @@ def suggested(
     """What can be done about each line, by moving members and otherwise; raises what a replay raises."""
     from linesmith.analyzer.attribution.placement import is_of_another_build
     from linesmith.analyzer.report.candidate import Suggested
-    from linesmith.analyzer.sharing.findings import recorded_from
+    from linesmith.analyzer.sharing.findings import doubt_of_build, recorded_from
     from linesmith.analyzer.sharing.records import quiet
 
+    another = is_of_another_build(found.profile)
     return Suggested(
         found.reading.identity,
         found.profile.source,
@@ -231,7 +235,8 @@ def suggested(
         found.records,
         narrowed_to=found.narrowed_to,
         quiet=quiet(found.records, found.profile),
-        workload=recorded_from(found.profile, another_build=is_of_another_build(found.profile))[0],
+        workload=recorded_from(found.profile, another_build=another)[0],
+        build=doubt_of_build(found.profile, found.findings, another=another, same=found.same_build),
     )
 
 

@@ -79,7 +79,8 @@ class Suggested:
     one whose slabs hold the objects, ``None`` for a program. ``trace`` is the file that was replayed, empty for
     reconstructed runs. ``records`` are those of the whole profile, by share. ``given`` are the files and options for a
     command that goes on from here. ``narrowed_to`` a type, there are no other records. ``quiet`` is a sentence where
-    hardly anybody waits. ``workload`` is the machine that was profiled and what ran on it.
+    hardly anybody waits. ``workload`` is the machine that was profiled and what ran on it, ``build`` a sentence where
+    the report may be of another build, ``which`` says which of several it is. ``hot`` is the command for all records.
     """
 
     elf: ElfIdentity
@@ -95,6 +96,9 @@ class Suggested:
     narrowed_to: str = ""
     quiet: str = ""
     workload: str = ""
+    build: str = ""
+    which: str = ""
+    hot: tuple[str, ...] = ()
 
     @property
     def slabs(self) -> str:

@@ -49,6 +49,8 @@ MOST_LINES = 50
 MOST_REMARKS = 8
 # A sharing that can cause less than this share of the line's contended accesses is not worth a row.
 LEAST_SHARE = 0.01
+# What is likelier than this is not shown as 100%.
+LEAST_CERTAIN = 0.999
 # Of a line's contended accesses, those of a member whose callers are reported.
 LEAST_CALLED = 0.05
 # A recording knows more misses for a store elsewhere than those that found the line modified, which it counts as
@@ -70,6 +72,13 @@ class ProfileSection:
     section: int
     sections: int
     left_out: tuple[CacheLine, ...] = ()
+
+    @property
+    def which(self) -> str:
+        """Which of several reports this is, and how to see another; empty for the only one."""
+        other = self.section % self.sections + 1
+        shows = f"report {self.section} of {self.sections}, --section {other} shows report {other}"
+        return shows * (self.sections > 1)
 
     @property
     def source(self) -> str:
@@ -152,7 +161,8 @@ def _certainty(one: LineObject, finding: Finding) -> str:
     if one.outcome is Outcome.CANNOT_TELL:
         against = f"; {one.margin:.1%} likely against {rival}" if rival else ""
         return f"{one.outcome.value}: it explains {one.score:.0%} of the {things}{against}"
-    against = f"; runner-up {rival}, confidence {one.margin:.1%}" if rival else ""
+    likely = "over 99.9%" if one.margin > LEAST_CERTAIN else f"{one.margin:.1%}"
+    against = f", {likely} likely against the next best, {rival}" if rival else ""
     return f"{one.outcome.value}: {one.score:.0%} of the {things} explained{against}"
 
 

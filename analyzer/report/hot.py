@@ -94,9 +94,7 @@ def _head(records: Sequence[RecordContention], elf: ElfIdentity, shown: ProfileS
     # A text may leave lines out: its shares are of all that was counted.
     whole = sum(one.contended for one in records) / (sum(one.share for one in records) or 1)
     contended = f"{whole:,.0f} {unit(shown)}"
-    other = shown.section % shown.sections + 1
-    which = f"report {shown.section} of {shown.sections}, --section {other} shows report {other}" * (shown.sections > 1)
-    title = f" ({'; '.join(filter(None, (profile.title, which)))})" if profile.title or which else ""
+    title = f" ({'; '.join(filter(None, (profile.title, shown.which)))})" if profile.title or shown.which else ""
     build = f", build-id {elf.build_id[:12]}" if elf.build_id else ""
     of = f"{Path(profile.source).name}{title} on {Path(elf.path).name}{build}"
     yield prose(f"{of}: {known:.1%} of {contended} attributed to records", then="  ", columns=columns)
@@ -185,7 +183,7 @@ def record_rows(
         place = one.places[0] if one.places else "heap" if recording and recording.ring == "user" else ""
         kind, _, name = place.partition(" ")
         where = _PLACES.get(place, kind if name == one.name else place)
-        whose = " in an unknown struct" * is_inner(one)
+        whose = " in an unknown struct" * is_inner(one) or " in another layout" * is_laid_out_otherwise(one)
         record = ": ".join((f"{one.name}{whose}", ", ".join(filter(None, (where, counted(one.lines, "line"))))))
         yield RecordRow(f"{one.share:.1%}", by_layout(one), record, members_that_meet(one), what_to_do(one))
     unknown, apart = [one for one in records if not one.name and not one.apart], [one for one in records if one.apart]
@@ -236,7 +234,7 @@ _REMEDIES = {
     TriageKind.SEVERAL_OBJECTS: "align each to a line of its own",
     TriageKind.ADJACENT_LINE: "align to 128 bytes",
     TriageKind.STRADDLE: "move it off the boundary of two lines",
-    TriageKind.NO_WRITER: "sample stores, too",
+    TriageKind.NO_WRITER: "record stores, too",
 }
 
 
@@ -282,6 +280,11 @@ def is_inner(one: RecordContention) -> bool:
     return any(it.objects and it.objects[0].outcome is Outcome.INNER_TYPE_ONLY for it in one.findings[:1])
 
 
+def is_laid_out_otherwise(one: RecordContention) -> bool:
+    """Whether the build of the report is taken to have the members of the record at other offsets."""
+    return any(it.objects and it.objects[0].ways and it.objects[0].outcome is Outcome.RESOLVED for it in one.findings)
+
+
 def _fewer(one: RecordContention, name: str) -> str:
     """How stores to a member, or to those inside it, become fewer: by what it is."""
     inside = name.removesuffix(" (?)").replace("[]", "")
@@ -291,7 +294,7 @@ def _fewer(one: RecordContention, name: str) -> str:
     declared = f"{known.type} {known.path}" if known else inside
     remedy = next(words for shape, words in _FEWER if re.search(shape, declared))
     if remedy == _OTHER_ALGORITHM and known and known.write_inferred and not known.writes:
-        remedy = "sample stores, too: none to {} was seen"
+        remedy = "its store to {} is inferred from the code, not sampled: record stores to be sure"
     remedy = remedy.format(name)
     return remedy.replace("per CPU", "per thread") if one.program else remedy
 

@@ -22,7 +22,7 @@ from linesmith.analyzer.report.candidate import (
     saving,
     short_change,
 )
-from linesmith.analyzer.report.prose import counted, flexible_table, short_title
+from linesmith.analyzer.report.prose import counted, flexible_table, shell_rows, short_title
 from linesmith.analyzer.report.structure import short_advice
 from linesmith.analyzer.sharing.findings import type_of
 from linesmith.analyzer.sharing.records import WORTH_CHANGING
@@ -31,6 +31,8 @@ from linesmith.analyzer.sharing.records import WORTH_CHANGING
 MOST_ROWS = 14
 MOST_NAME = 28
 LEAST_REST = 0.0005
+REST, UNKNOWN = "the rest", "not known"
+LEFT_OUT = "on lines that the report does not show, by its totals"
 # Caches, and records around the changed one, that are named.
 MOST_CACHES = MOST_HOLDERS = 2
 HEAD = ("", "record", "share of\n{0}", "what to do", "name", "saves of {1}\n(80% interval)", "size", "memory")
@@ -73,7 +75,7 @@ class RecordAnswer:
     @property
     def title(self) -> str:
         """The record's name, or that it is not known."""
-        return self.record or "not known"
+        return self.record or UNKNOWN
 
     @property
     def what(self) -> str:
@@ -132,7 +134,7 @@ def _reason(record: str, lines: Sequence[Proposed], share: float) -> str:
             return f"{ALONE}: {instead.rstrip('.')}"
         return reason_of(refused).partition(", so there is ")[0]
     if not record:
-        return "what lies there is not known: see `linesmith hot`"
+        return "what lies there is not known"
     if share >= WORTH_CHANGING:
         return f"spread over lines of which none is hot: --type {record} looks at them"
     return f"below {WORTH_CHANGING:.0%} no change is worth its review"
@@ -205,14 +207,16 @@ def answers_text(
     share = 1 - sum(one.share for one in shown)
     if share >= LEAST_REST and not suggested.narrowed_to:
         parts = "; ".join(_rest(suggested, answers, {one.record for one in shown}, share))
-        table.append(("", "the rest", f"{share:.1%}", f"{parts}; see `linesmith hot`", *("" for _ in HEAD[4:])))
+        table.append(("", REST, f"{share:.1%}", parts, *("" for _ in HEAD[4:])))
     head = table_head(suggested)
     if not any("%" in row[5] for row in table):
         head = *head[:5], "saves", *head[6:]
     used = [number < 4 or any(row[number] for row in table) for number in range(len(HEAD))]
     heads = [(one if there else "").partition("\n") for one, there in zip(head, used, strict=True)]
     rows = [[first for first, _, _ in heads], [second for _, _, second in heads], *table]
-    return flexible_table(rows, HEAD.index("what to do"), "><><<<>>", columns)
+    text = flexible_table(rows, HEAD.index("what to do"), "><><<<>>", columns)
+    unshown = suggested.hot and any(row[1] in (REST, UNKNOWN) and not row[3].startswith(LEFT_OUT) for row in table)
+    return [*text, *(shell_rows("all records:", suggested.hot, columns) if unshown else ())]
 
 
 def _rest(suggested: Suggested, answers: Sequence[RecordAnswer], shown: set[str], share: float) -> Iterator[str]:
@@ -232,7 +236,7 @@ def _rest(suggested: Suggested, answers: Sequence[RecordAnswer], shown: set[str]
     }
     parts["not attributed"] = unknown
     parts["excluded"] = excluded
-    parts["lines left out, by the totals of the report"] = share - sum(parts.values())
+    parts[LEFT_OUT] = share - sum(parts.values())
     yield from (f"{what}: {part:.1%}" for what, part in parts.items() if part >= LEAST_REST)
 
 

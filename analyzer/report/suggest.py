@@ -94,8 +94,10 @@ def _head(suggested: Suggested, columns: int) -> str:
     build = f"build-id {elf.build_id[:MOST_BUILD_ID]}" if elf.build_id else "no build-id"
     judged = f"the trace {Path(suggested.trace).name}" if suggested.trace else "runs reconstructed from the samples"
     workload = f", {suggested.workload}," if suggested.workload else ""
-    files = f"{Path(suggested.source).name}{workload} on {Path(elf.path).name} ({build}{slabs})"
-    return prose(f"{files}; changes are replayed on {judged}", columns=columns)
+    which = f" ({suggested.which})" if suggested.which else ""
+    files = f"{Path(suggested.source).name}{which}{workload} on {Path(elf.path).name} ({build}{slabs})"
+    doubt = f". {suggested.build}" if suggested.build else ""
+    return prose(f"{files}; changes are replayed on {judged}{doubt}", columns=columns)
 
 
 def _possible(suggested: Suggested, first: RecordAnswer | None, columns: int) -> Iterator[str]:

@@ -21,6 +21,7 @@ from linesmith.analyzer.attribution.evidence import CodeEvidence, function_names
 from linesmith.analyzer.attribution.line_members import agreements, line_members
 from linesmith.analyzer.attribution.line_objects import cpus_of, joint_objects
 from linesmith.analyzer.attribution.variables import lines_apart, owner_of_record
+from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import Containment, containment_of
 from linesmith.analyzer.model import (
@@ -50,6 +51,8 @@ OTHER_TYPE = "on lines that do not hold the type asked for"
 MOST_CPUS = 1 << 16
 # Characters of a command, and of one within a sentence.
 _COMMAND, _SHORT_COMMAND = 1000, 60
+# Records in another layout that are named.
+MOST_NAMED = 3
 # A path of somebody's machine; those of the system's folders are the same everywhere.
 _PRIVATE = re.compile(r"(?<![^\s'\"=:])/(?!(?:bin|sbin|lib|lib64|usr|etc|dev|proc|sys)/)(?:[^\s/'\"]+/)+")
 
@@ -301,3 +304,16 @@ def recorded_from(profile: Profile, *, another_build: bool = False) -> tuple[str
     facts = [f"{sampling.cpus} CPUs" if sampling.cpus else "", f"Linux {sampling.release}" if sampling.release else ""]
     where = ", ".join(filter(None, (*facts, running)))
     return f"a perf profile{build}{f' ({where})' if where else ''}", command
+
+
+def doubt_of_build(profile: Profile, found: Iterable[Finding], *, another: bool, same: bool) -> str:
+    """A sentence on a report that is not known to be of the build of the ELF file; empty for one that is."""
+    firsts = [finding.objects[0] for finding in found if finding.objects]
+    others = dict.fromkeys(one.type for one in firsts if one.ways and one.outcome is Outcome.RESOLVED)
+    if others:
+        told = "its members are told by the functions that access them"
+        return f"In the build of the report, {listed(others, MOST_NAMED)} is in another layout: {told}."
+    if same or profile.recording or (profile.sampling and not another):
+        return ""
+    told = "are those at the report's offsets in this build, as far as the functions access them."
+    return f"Members {told}" if another else f"Whether the report is of this build is not known: members {told}"

@@ -46,7 +46,7 @@ from linesmith.analyzer.model import (
 )
 from linesmith.analyzer.report import structure
 from linesmith.analyzer.report.findings import ProfileSection, render_lines
-from linesmith.analyzer.report.hot import members_that_meet, render_table, what_to_do
+from linesmith.analyzer.report.hot import members_that_meet, record_rows, render_table, what_to_do
 from linesmith.analyzer.report.prose import fitted
 from linesmith.analyzer.sharing.findings import findings
 from linesmith.analyzer.sharing.records import RecordContention, RecordPair, contention_by_record
@@ -188,6 +188,15 @@ def test_a_member_that_may_be_another_one_is_marked() -> None:
     assert "largest gain" not in text, "of what may be another member"
 
 
+def test_the_table_says_that_a_record_is_in_another_layout_in_the_build_of_the_report() -> None:
+    members = hot("root", 0, 8, 500), replace(hot("sem", 8, 8, 500), writes=9)
+    (first,) = finding(SEM, members).objects
+    shown = ProfileSection(TEXT, 1, 1)
+    (here,) = record_rows(sampled(*members), shown)
+    (other,) = record_rows(sampled(*members, objects=(replace(first, ways=((8, -8),)),)), shown)
+    assert (here.record, other.record) == ("pool: 1 line", "pool in another layout: 1 line")
+
+
 def test_the_members_of_a_lock_are_no_gain_to_be_had_by_moving_them() -> None:
     """Nor are those of a record of which nobody was seen to write: ``suggest`` refuses both."""
     members = hot("root", 0, 8, 500), replace(hot("sem", 8, 8, 500), writes=9)
@@ -197,7 +206,7 @@ def test_the_members_of_a_lock_are_no_gain_to_be_had_by_moving_them() -> None:
     (alone,) = sampled(*members)
     unwritten = replace(alone, pairs=(), kinds=(TriageKind.NO_WRITER,))
     assert "largest gain" not in told((unwritten,))
-    assert what_to_do(unwritten) == "no writer seen: sample stores, too"
+    assert what_to_do(unwritten) == "no writer seen: record stores, too"
 
 
 @pytest.mark.parametrize(
@@ -267,6 +276,10 @@ def test_how_stores_become_fewer_depends_on_what_the_member_is(declared: str, pa
     member = replace(one.findings[0].members[0], path=path, type=declared, lock=path == "lock")
     one = replace(one, findings=(replace(one.findings[0], members=(member,)),))
     assert what_to_do(one) == f"true sharing: {fewer}"
+    inferred = replace(member, write_inferred="pool_set writes it")
+    one = replace(one, findings=(replace(one.findings[0], members=(inferred,)),))
+    told = f"its store to {path} is inferred from the code, not sampled: record stores to be sure"
+    assert what_to_do(one) == f"true sharing: {told if fewer.startswith('only another algorithm') else fewer}"
 
 
 def test_members_that_two_pieces_of_advice_are_about_are_named_once() -> None:
@@ -377,7 +390,15 @@ KNOWN = LineObject("pool", 1, -48, 0.97, Outcome.RESOLVED, 0.936, RIVAL)
             KNOWN,
             [
                 "  object    pool, begins 48 bytes before the line (phase 16 of 64)",
-                "  evidence  resolved: 97% of the samples explained; runner-up ucounts (phase 40), confidence 93.6%",
+                "  evidence  resolved: 97% of the samples explained, 93.6% likely against the next best, ucounts",
+                "            (phase 40)",
+            ],
+        ),
+        (
+            replace(KNOWN, margin=0.99991),
+            [
+                "  object    pool, begins 48 bytes before the line (phase 16 of 64)",
+                "  evidence  resolved: 97% of the samples explained, over 99.9% likely against the next best, ucounts",
             ],
         ),
         (
@@ -388,12 +409,12 @@ KNOWN = LineObject("pool", 1, -48, 0.97, Outcome.RESOLVED, 0.936, RIVAL)
             ],
         ),
     ],
-    ids=["known", "a guess has no confidence"],
+    ids=["known", "as good as sure", "a guess has no confidence"],
 )
 def test_an_object_is_told_with_how_sure_it_is(found: LineObject, told: list[str]) -> None:
     shown = rows(replace(POOL, objects=(found,)))
     at = shown.index(told[0])
-    assert shown[at : at + 2] == told
+    assert shown[at : at + len(told)] == told
 
 
 WORDS = st.lists(st.text("abcdefg_", min_size=1, max_size=12), min_size=1, max_size=40)

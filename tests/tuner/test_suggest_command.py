@@ -77,6 +77,14 @@ def test_output_goes_where_it_was_asked(example: Path, tmp_path: Path) -> None:
     assert (machine["release"], machine["cpus"], machine["page_bytes"]) == ([6, 6], 8, 4096), "the kernel named"
 
 
+def test_which_of_two_reports_is_looked_at_is_said(example: Path) -> None:
+    (example / "two.c2c").write_text((example / "bench.c2c").read_text() * 2)
+    first, second = (suggest(example, *words, profile="two.c2c") for words in ((), ("--section", "2")))
+    assert first.startswith("two.c2c (report 1 of 2, --section 2 shows report 2), a perf c2c report ")
+    assert second.startswith("two.c2c (report 2 of 2, --section 1 shows report 1), a perf c2c report ")
+    assert "Whether the report is of this build is not known: " in " ".join(first.split())
+
+
 FACTS = """\
 [[session_index]]
 offset = ["guard"]

@@ -226,6 +226,20 @@ def test_who_waits_next_to_a_member_is_named_with_who_waits_on_it() -> None:
     assert "at most the 0.01% that wait on used and the 0.89% that wait on id next to it" in text
 
 
+def test_the_head_says_which_report_it_is_of_and_the_table_which_command_lists_the_rest() -> None:
+    hot = ("linesmith", "hot", "vmlinux", "two reports.txt", "--section", "2", "--full")
+    which, build = "report 2 of 2, --section 1 shows report 1", "Whether the report is of this build is not known."
+    small = replace(LINE, rank=7, share=0.004, objects=(replace(LINE.objects[0], type="leaf"),))
+    findings = replace(LINE, share=0.5, rank=3), small
+    text = text_of(HOPELESS, findings=findings, records=ELSEWHERE, hot=hot, which=which, build=build)
+    head = " ".join(text.partition("\n\n")[0].split())
+    assert head.startswith(f"c2c.txt ({which}) on vmlinux ")
+    assert head.endswith(f"reconstructed from the samples. {build}")
+    assert "\nall records: linesmith hot vmlinux 'two reports.txt' --section 2 --full\n\nNothing" in text
+    others = replace(ELSEWHERE[1], share=0.6)
+    assert "all records:" not in text_of(HOPELESS, findings=findings[:1], records=(others,), hot=hot), "it has no more"
+
+
 SHARES = (("", 0.3, ""), ("pool", 0.5, ""), ("node", 0.15, ""), ("leaf", 0.005, ""), ("clock", 0.02, "the emulator"))
 ELSEWHERE = tuple(
     RecordContention(name, ("heap",), 2, 10.0, share, Bounds(0.0, 0.0), apart=apart) for name, share, apart in SHARES
