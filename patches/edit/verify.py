@@ -112,7 +112,29 @@ def verify(candidate: Candidate, before: Located, after: Located) -> Verificatio
         )
     for promised, measured in zip(candidate.residuals, residuals, strict=True):
         _check_parting(promised, measured, difference)
+    _check_saving(candidate, before, residuals, difference)
     return Verification(before, after, residuals, exact=False, granules=granules, difference=difference)
+
+
+def _check_saving(candidate: Candidate, before: Located, residuals: tuple[Residual, ...], difference: str) -> None:
+    """What the change saves must be there in the tree's configuration: the members, and the lines that they share."""
+    like = "configure it like the ELF file: --build DIR with its compile_commands.json, or --cflags for a program"
+    absent = _names(candidate.before) - _names(before.moved)
+    saving = (pair for pair, (old, new) in candidate.judgement.by_pair.items() if old > new)
+    if missing := next((name for pair in saving for name in pair if name in absent), None):
+        raise VerificationFailed(
+            f"the tree's configuration has no member `{missing}` in {candidate.type}, whose misses the change saves;"
+            f" {like}"
+        )
+    parting = (
+        any(one.after < one.before for one in candidate.residuals),
+        any(one.after < one.before for one in residuals),
+    )
+    if parting == (True, False):
+        raise VerificationFailed(
+            f"in the tree's configuration the change parts no members of {candidate.type}: they meet as rarely without"
+            f" it ({difference}); {like}"
+        )
 
 
 def _first_difference(expected: Layout, found: Layout) -> str:

@@ -83,6 +83,8 @@ def declaration(tree: Path, name: str, layout: Layout) -> Declared:
     remedy = "check that --tree is the source the ELF file was built from"
     if not layout.name:
         remedy = f"the record of {name} has no name in the source; give it one and build again"
+    elif recorded is not None and not (tree / recorded).resolve().is_relative_to(tree.resolve()):
+        remedy = f"{recorded} is a link that leads out of the tree, which is not read; give the tree that it leads into"
     elif recorded is not None:
         remedy = (
             f"that file is in the tree, so a macro generates the record, which is out of range patched; or {remedy}"

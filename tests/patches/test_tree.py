@@ -74,6 +74,14 @@ def test_a_record_of_other_members_is_not_taken(tmp_path: Path) -> None:
         declaration(tree, "s", wanted("include/s.h", 1))
 
 
+def test_a_header_that_is_a_link_out_of_the_tree_is_named_as_the_reason(tmp_path: Path) -> None:
+    tree = write_files(tmp_path / "tree", {"include/other.h": OTHER})
+    (tree / "include" / "s.h").symlink_to(write_files(tmp_path / "elsewhere", {"s.h": DECLARED}) / "s.h")
+    with pytest.raises(DeclarationNotFound, match=r"include/s\.h is a link that leads out of the tree") as raised:
+        declaration(tree, "s", wanted("include/s.h", 1))
+    assert "macro" not in str(raised.value)
+
+
 def test_loops_of_links_and_strange_files_do_no_harm(tmp_path: Path) -> None:
     tree = write_files(tmp_path, {"lib/s.h": DECLARED, "include/linux/bytes.h": ""})
     (tree / "include" / "loop").symlink_to(tree)

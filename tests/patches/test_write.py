@@ -272,6 +272,27 @@ def test_a_tree_that_the_change_does_not_suit_gets_no_patch(tmp_path: Path, file
         patched(tmp_path, {f"src/{file}": text})
 
 
+def saving(chosen: Candidate, *pairs: tuple[str, str]) -> Candidate:
+    found = (JudgedPair(*pair, true_sharing=False, before=90, after=2) for pair in pairs)
+    return replace(chosen, judgement=Judgement(100, 12, pairs=tuple(found), runs=1))
+
+
+def test_a_tree_without_what_the_change_saves_gets_no_patch(tmp_path: Path) -> None:
+    """A member may be there with an option only; what then moves saves nothing."""
+    optional = HEADER.replace("\tlong uses;", "#ifdef THREADS\n\tlong uses;\n#endif")
+    chosen = saving(proposal(), ("root", "lock"), ("uses", "uses"))
+    with pytest.raises(VerificationFailed, match="has no member `uses` in cache, whose misses the change saves; conf"):
+        patched(tmp_path / "without", {"src/cache.h": optional}, chosen)
+    assert patched(tmp_path / "with", {"src/cache.h": optional}, chosen, cflags="-DTHREADS").exact
+    assert not patched(tmp_path / "other", {"src/cache.h": optional}, saving(proposal(), ("root", "lock"))).exact
+
+
+def test_a_change_that_parts_nothing_in_the_tree_gets_no_patch(tmp_path: Path) -> None:
+    wide = HEADER.replace("\tlong lock;", "\tlong far[9];\n\tlong lock;")
+    with pytest.raises(VerificationFailed, match="the change parts no members of cache: they meet as rarely without"):
+        patched(tmp_path, {"src/cache.h": wide})
+
+
 def test_a_prediction_that_the_compiler_denies_gets_no_patch(tmp_path: Path) -> None:
     wrong = [("root", 0, 8), ("name", 8, 56), ("lock", 72, 8), ("uses", 80, 8)]
     with pytest.raises(VerificationFailed, match="another layout than predicted: `lock` is at byte 64 with 8 bytes"):
