@@ -166,6 +166,11 @@ class LineObject:
         """Where in its line the object begins, in bytes."""
         return self.start % self.line_bytes
 
+    @property
+    def laid_out_otherwise(self) -> bool:
+        """Whether it is known, and its members are at other offsets in the build of the report."""
+        return self.outcome is Outcome.RESOLVED and len({start for _, start in self.ways}) > 1
+
     def place(self, offset: int) -> int:
         """Where an offset of the line is in the object as it is laid out here."""
         return offset - next((start for one, start in self.ways if one == offset), self.start)

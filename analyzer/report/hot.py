@@ -15,7 +15,7 @@ from linesmith.analyzer.model import Bounds, ElfIdentity, LineMember, Outcome, T
 from linesmith.analyzer.report.findings import ProfileSection, count_range
 from linesmith.analyzer.report.prose import WIDTH, counted, cut, in_columns, prose, shell_rows, wrapped
 from linesmith.analyzer.sharing.findings import recorded_from
-from linesmith.analyzer.sharing.parts import INDEX, users_of
+from linesmith.analyzer.sharing.parts import INDEX, is_of_each, users_of
 from linesmith.analyzer.sharing.records import WORTH_MOVING, PairGroup, RecordContention, RecordPair, quiet
 from linesmith.analyzer.sharing.triage import doubted, mostly_doubted
 
@@ -244,6 +244,7 @@ _FEWER = (
     (r"(?:^|[\W_])rb_|_tree", "shard or shorten the tree of {}"),
     (r"list_(?:bl_)?(?:head|node)|\b(?:next|prev|pprev|first)\Z", "shard or shorten the list of {}"),
     (r"atomic|refcount|kref|percpu_(?:counter|ref)", "count {} per CPU or in batches"),
+    (r"(?:_|\b)lock\Z", _REMEDIES[TriageKind.LOCK_CONTENTION]),
     (r"[*\[]|^(?:struct|union|class|float|double)\b", _OTHER_ALGORITHM),
     (r"\b_?[Bb]ool\b|^enum|(?:_|\b)(?:flags?|state)\Z|\b(?:on|is|has)_\w+\Z", "read {} before writing it"),
     ("", "write {} less often (a counter: per CPU, a flag: read it first)"),
@@ -281,8 +282,8 @@ def is_inner(one: RecordContention) -> bool:
 
 
 def is_laid_out_otherwise(one: RecordContention) -> bool:
-    """Whether the build of the report is taken to have the members of the record at other offsets."""
-    return any(it.objects and it.objects[0].ways and it.objects[0].outcome is Outcome.RESOLVED for it in one.findings)
+    """Whether the build of the report has the members of the record at other offsets."""
+    return any(it.objects[0].laid_out_otherwise for it in one.findings if it.objects and not it.simulated)
 
 
 def _fewer(one: RecordContention, name: str) -> str:
@@ -293,6 +294,8 @@ def _fewer(one: RecordContention, name: str) -> str:
         return _REMEDIES[TriageKind.LOCK_CONTENTION].format(name)
     declared = f"{known.type} {known.path}" if known else inside
     remedy = next(words for shape, words in _FEWER if re.search(shape, declared))
+    if is_of_each(one.name, *one.places[:1]):
+        remedy = remedy.replace("per CPU or in", "in").replace("a counter: per CPU, ", "")
     if remedy == _OTHER_ALGORITHM and known and known.write_inferred and not known.writes:
         remedy = "its store to {} is inferred from the code, not sampled: record stores to be sure"
     remedy = remedy.format(name)

@@ -47,6 +47,18 @@ OF_LINE = " of line "
 OF_OTHER, INDEX = " of ", re.compile(r"\[\d+\]")
 
 
+# Records of which each CPU or thread has its own, by their names and what their memory is called.
+_OF_EACH = re.compile(
+    r"per-CPU |\btask_struct\b|(?:\b|_)(?:per_?|p)cpu(?:\b|_)|(?:\b|_)thr(?:ead)?(?:_(?:ctx|data|info|local|stats))?\b",
+    re.I,
+)
+
+
+def is_of_each(*names: str) -> bool:
+    """Whether each CPU, or each thread, has such an object already: ``names`` are of the record and of its memory."""
+    return any(map(_OF_EACH.search, names))
+
+
 def own_members(finding: Finding) -> tuple[LineMember, ...]:
     """The members of the finding's first object; those of a second object on the line are left out."""
     start = finding.objects[0].start if finding.objects else 0

@@ -193,7 +193,7 @@ def test_the_table_says_that_a_record_is_in_another_layout_in_the_build_of_the_r
     (first,) = finding(SEM, members).objects
     shown = ProfileSection(TEXT, 1, 1)
     (here,) = record_rows(sampled(*members), shown)
-    (other,) = record_rows(sampled(*members, objects=(replace(first, ways=((8, -8),)),)), shown)
+    (other,) = record_rows(sampled(*members, objects=(replace(first, ways=((0, 0), (8, -8))),)), shown)
     assert (here.record, other.record) == ("pool: 1 line", "pool in another layout: 1 line")
 
 
@@ -268,6 +268,7 @@ def test_the_advice_is_about_the_members_that_meet_in_its_row() -> None:
         ("struct pglist_data *", "pgdat", "only another algorithm writes pgdat less often"),
         ("char[]", "cb", "only another algorithm writes cb less often"),
         ("arch_spinlock_t", "lock", "shard lock or hold it shorter"),
+        ("unsigned long", "wq_lock", "shard wq_lock or hold it shorter"),
     ],
 )
 def test_how_stores_become_fewer_depends_on_what_the_member_is(declared: str, path: str, fewer: str) -> None:
@@ -280,6 +281,23 @@ def test_how_stores_become_fewer_depends_on_what_the_member_is(declared: str, pa
     one = replace(one, findings=(replace(one.findings[0], members=(inferred,)),))
     told = f"its store to {path} is inferred from the code, not sampled: record stores to be sure"
     assert what_to_do(one) == f"true sharing: {told if fewer.startswith('only another algorithm') else fewer}"
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [("osq_node", "per-CPU osq_node"), ("thread_ctx", "global ha_thread_ctx"), ("task_struct", "slab")],
+)
+@pytest.mark.parametrize(
+    ("declared", "fewer"),
+    [("atomic_t", "count hits in batches"), ("int", "write hits less often (a flag: read it first)")],
+)
+def test_what_each_cpu_or_thread_has_is_not_to_be_made_per_cpu(
+    name: str, place: str, declared: str, fewer: str
+) -> None:
+    one = record(name, 0.1, 0.0, TriageKind.TRUE_SHARING, ("hits", "hits", 9))
+    member = replace(one.findings[0].members[0], path="hits", type=declared)
+    one = replace(one, places=(place,), findings=(replace(one.findings[0], members=(member,)),))
+    assert what_to_do(one) == f"true sharing: {fewer}"
 
 
 def test_members_that_two_pieces_of_advice_are_about_are_named_once() -> None:

@@ -136,6 +136,16 @@ def test_other_counters(program: Program) -> None:
     assert advice(unknown, program.layouts) == (), "without the code nothing is said of counters"
 
 
+def test_a_counter_that_each_cpu_has_already_is_not_to_be_counted_per_cpu(program: Program) -> None:
+    (session,) = program.layouts.variants("session")
+    where = seen(session, "hits", stores("session_hit", 90), loads("session_hits", 10))
+    found = line(session, TriageKind.TRUE_SHARING, [where], waits("hits", "hits", 100))
+    for origin, advised in (("slab session", True), ("per-CPU sessions of CPU 3", False), ("global thread_ctx", False)):
+        there = replace(found, objects=(replace(found.objects[0], origin=origin),))
+        kinds = {one.kind for one in advice(there, program.layouts, accesses=program.accesses)}
+        assert (StructureKind.COUNT_APART in kinds) == advised
+
+
 def test_a_counter_that_hardly_anybody_waits_for_is_left_where_it_is(program: Program) -> None:
     (session,) = program.layouts.variants("session")
     where = seen(session, "hits", stores("session_hit", 90))

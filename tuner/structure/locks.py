@@ -29,7 +29,7 @@ from linesmith.analyzer.model import (
     StructureKind,
     TriageKind,
 )
-from linesmith.analyzer.sharing.parts import own_members
+from linesmith.analyzer.sharing.parts import is_of_each, own_members
 from linesmith.tuner.structure.case import (
     Allocation,
     Case,
@@ -251,7 +251,9 @@ class _Counting:
 
 def counting_apart(case: Case) -> Iterator[StructuralAdvice]:
     """Advice for a member of a record that sampled functions count with and that is truly shared, or for many."""
-    name = main_member(case)
+    name, first = main_member(case), case.finding.objects[0]
+    if is_of_each(case.layout.name, first.origin, first.variable):
+        return
     if TriageKind.TRUE_SHARING not in case.kinds or case.share(name) < SECOND_SHARE:
         yield from _counters_apart(case)
         return
