@@ -227,7 +227,8 @@ def _not_held(found: Explanation, record: str) -> NothingToSuggest | TypeNotFoun
     recognised = (thing.type for one in found.findings for thing in one.objects if thing.type)
     lying = (one.name for one in found.records if one.name and found.reading.layouts.variants(one.name))
     types = dict.fromkeys((*recognised, *lying))
-    instead = f"found: {', '.join(types)}" if types else "no object was recognised on any line; see `linesmith hot`"
+    see = f"see `linesmith hot {found.reading.identity.path} {found.profile.source}`"
+    instead = f"found: {', '.join(types)}" if types else f"no object was recognised on any line; {see}"
     none = f"no line of {found.profile.source} holds {record}"
     if not found.reading.layouts.variants(record):
         near = records_meant(found.reading.layouts, record)

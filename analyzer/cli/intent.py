@@ -163,7 +163,8 @@ def _held(found: Explanation) -> tuple[Layout, tuple[Finding, ...]]:
     lines = [one for one in (*found.findings, *found.colder) if one.objects and one.objects[0].layout is not None]
     named = [one.objects[0].layout for one in lines if one.objects[0].type == found.narrowed_to]
     if not named:
-        raise NothingToSuggest(f"{found.profile.source} names no layout of that type; see `linesmith hot`")
+        elf, profile = found.reading.identity.path, found.profile.source
+        raise NothingToSuggest(f"{profile} names no layout of that type; see `linesmith hot {elf} {profile}`")
     record = named[0] or 0
     return found.reading.layouts.by_id(record), tuple(one for one in lines if one.objects[0].layout == record)
 

@@ -291,7 +291,7 @@ def test_a_line_without_a_known_object_is_refused() -> None:
     unknown = replace(line.objects[0], layout=None, outcome=Outcome.CANNOT_TELL, reason="two types fit equally well")
     assert refused(replace(line, objects=(unknown,))) == (
         "Line 0: the record on its lines could not be identified (two types fit equally well), so there is nothing"
-        " to rearrange; see `linesmith hot`."
+        " to rearrange."
     )
     inner = replace(line.objects[0], outcome=Outcome.INNER_TYPE_ONLY, containers=("pool", "queue"))
     assert refused(replace(meeting(ONE, "b", "a"), objects=(inner,))) == (

@@ -27,7 +27,7 @@ from linesmith.analyzer.model import (
     Outcome,
     TriageKind,
 )
-from linesmith.analyzer.sharing.parts import own_members
+from linesmith.analyzer.sharing.parts import is_of_each, own_members
 from linesmith.analyzer.sharing.triage import mostly_doubted, sharing_members, top_members
 from linesmith.tuner.propose.meetings import cost
 from linesmith.tuner.propose.subject import ContendedRecord
@@ -198,22 +198,21 @@ def _refuse_row(finding: Finding, name: str, each: int, number: int, otherwise: 
 
 def _unknown_object(finding: Finding) -> str:
     if not finding.objects:
-        return "no object is known for it, so there is nothing to rearrange; see `linesmith hot` for what is"
+        return "no object is known for it, so there is nothing to rearrange"
     target = finding.objects[0]
     said = f" ({target.reason})" if target.reason and target.outcome is not Outcome.NO_TYPE else ""
     if target.outcome is Outcome.INNER_TYPE_ONLY:
         held = f", perhaps of {', '.join(target.containers)}" if 0 < len(target.containers) <= MOST_CONTAINERS else ""
         return f"only the inner type {target.type}{held} is known, not the struct whose members could move{said}"
-    return (
-        f"the record on its lines could not be identified{said}, so there is nothing to rearrange; see `linesmith hot`"
-    )
+    return f"the record on its lines could not be identified{said}, so there is nothing to rearrange"
 
 
 def _refusal(finding: Finding, kind: TriageKind, reason: str) -> NothingToSuggest:
     instead = ALTERNATIVES[kind]
     if kind is TriageKind.NO_WRITER and (finding.simulated or finding.stores_sampled):
         instead = RECORD_LONGER if finding.simulated else SAMPLE_MORE
-    others = "; ".join(instead)
+    names = [name for one in finding.objects[:1] for name in (one.type, one.origin, one.variable)]
+    others = "; ".join(one for one in instead if SPLIT not in one or not is_of_each(*names))
     if kind in UNDECIDED:
         said = f"it is not known whether moving members helps, because {reason}. To find out: {others}."
     else:
