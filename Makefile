@@ -25,7 +25,6 @@ help: ## List the targets
 .PHONY: demo
 demo: $(VENV)/.ready-run ## Run the whole pipeline on the example program of the package
 	@$(BIN)/linesmith demo
-	@echo "Next: docs/tutorial.md does it step by step; the command is $(BIN)/linesmith."
 
 .PHONY: test
 test: $(VENV)/.ready-dev native | real-parts ## Run the tests (minutes; real kernel parts are fetched once)

@@ -141,7 +141,7 @@ def corpus() -> Path:
     """Collected ``perf c2c`` reports, kept beside the checkout where they are at hand at all."""
     folder = Path(__file__).resolve().parents[2] / "shared" / "corpus"
     if not folder.is_dir():
-        pytest.skip("no corpus of reports beside this checkout")
+        pytest.skip(f"no collected reports in {folder}; CONTRIBUTING.md says what belongs there")
     return folder
 
 

@@ -53,10 +53,10 @@ _METRICS = tuple(Metric(name, "per second", Better.HIGHER) for name in ("lookups
 _RACE = Use("race")
 _MILLION = 1e6
 _ANSWERS = {
-    VerdictKind.BETTER: "The change helps here: {ratio:.2f} times the lookups per second.",
-    VerdictKind.WORSE: "The change does not help here: only {ratio:.2f} times the lookups per second.",
+    VerdictKind.BETTER: "The change helps lookups here: {ratio:.2f} times as many per second.",
+    VerdictKind.WORSE: "The change does not help lookups here: only {ratio:.2f} times as many per second.",
     VerdictKind.NO_DIFFERENCE: "No difference in lookups per second.",
-    VerdictKind.TOO_NOISY: "The runs differ too much for a result; try again on an idle machine.",
+    VerdictKind.TOO_NOISY: "Whether it helps lookups is open: the runs differ too much; try again on an idle machine.",
 }
 PROFILE = "bench.c2c"
 SOURCES = ("guard.c", "session_index.c", "bench.c")
@@ -73,6 +73,7 @@ _PATCH = "example.patch"
 _NEXT = """\
 next: linesmith record -o profile -- ./program   # your own program, built with -g
       linesmith hot ./program profile            # then what it prints as next
+the same step by step: docs/tutorial.md
 """
 _WRITTEN = """\
 {profile} is in the form of a perf c2c report. Its figures were written for this example, not recorded: \
@@ -155,7 +156,8 @@ def chapters(workshop: Workshop, about: str, profile: Profile, suggested: Sugges
 def _the_program(compiler: str) -> str:
     return f"""\
 A server keeps sessions in a search tree. Many threads look sessions up without a lock; one thread
-renews sessions, each time under the lock of the tree. Readers begin at `root`, writers at `guard`.
+renews sessions, each time under the lock of the tree. Readers load `leftmost`, then `root`; the writer
+takes `guard`, on the same cache line. After each of its stores, the first load of a reader misses.
 
 $ {" ".join(compile_command(compiler))}
 """

@@ -27,6 +27,7 @@ MOST_LINES, LEAST_HOT, LEAST_SHARE = 4, 0.05, 0.005
 # Members of a line that gets worse, and pairs of members, that are named.
 MOST_NAMES, MOST_WORSE = 3, 2
 
+NOTHING_WORSE = "nothing that the replay saw"
 # With the unit of the profile.
 KEY = "offset, name (* moves), R read, W write, % of {} on the record's hot lines; unseen: not profiled"
 
@@ -199,4 +200,4 @@ def worse(found: Judgement, code: Callable[[str, str], str] = lambda *_: "") -> 
         words[-1] += f"{more}; the saving is net of {'it' if count == 1 else 'these'}"
         return words
     rest = sum(one.before - one.after for one in found.lines) - (found.before - found.after)
-    return [f"other lines, {rest:,.0f} more misses; the saving is net" if rest >= 1 else "nothing that the replay saw"]
+    return [f"other lines, {rest:,.0f} more misses; the saving is net" if rest >= 1 else NOTHING_WORSE]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from linesmith.analyzer.base.text import WIDTH, listed, paragraph, per_cent, with_span
 from linesmith.analyzer.model import Candidate, Finding, JudgedPair, Judgement, LineMember, Residual
-from linesmith.analyzer.sharing.changed_lines import KEY, RecordSide, changed_lines, worse
+from linesmith.analyzer.sharing.changed_lines import KEY, NOTHING_WORSE, RecordSide, changed_lines, worse
 from linesmith.analyzer.sharing.parts import users_of
 from linesmith.patches.edit.verify import Verification
 
@@ -151,7 +151,8 @@ def _judged(candidate: Candidate, finding: Finding, title: str, profiled: Profil
         if shown and rest
         else ""
     )
-    rows.append("; ".join(filter(None, (net, f"what gets worse: {'; '.join(worse(judgement))}"))))
+    part = "; " if NOTHING_WORSE in (losses := worse(judgement)) else ", with "
+    rows.append(f"{net}{part if net else ''}what gets worse: {'; '.join(losses)}")
     text = _table(f"{head} the change:".lstrip(), rows, most, "pairs")
     if not judgement.interval.low <= 0 <= judgement.interval.high:
         return text

@@ -52,6 +52,18 @@ def test_the_profile_is_recorded_here_and_shows_false_sharing_of_root_and_lock(o
     assert "after stores to guard by guard_take, guard_release" in " ".join(output.split())
 
 
+def test_the_members_that_readers_are_said_to_load_are_those_that_miss(output: str) -> None:
+    said, _, rest = output.partition("Its layout")
+    loads, writer = re.findall(r"Readers load `(\w+)`, .* the writer\ntakes `(\w+)`", said)[0]
+    assert f"{loads} (in session_index_find" in rest or f"root, {loads} (in session_index_find" in rest
+    assert f"after stores to {writer} by guard_take" in " ".join(rest.split())
+
+
+def test_there_is_one_next_step(output: str) -> None:
+    assert output.count("\nnext: linesmith record ") == 1
+    assert output.rstrip().endswith("the same step by step: docs/tutorial.md")
+
+
 def test_a_pair_has_one_number_whoever_counts_it(output: str) -> None:
     """In the recording and in its replay, and what the change saves is no interval of two equal ends."""
     text = " ".join(output.split())
@@ -152,12 +164,12 @@ def test_a_gain_is_shown_with_its_spread() -> None:
     lines = told([40 + 0.1 * number for number in range(12)], [80.0] * 12)
     assert lines[1] == "lookups 40.5 (40.0 … 41.1) 80.0 (80.0 … 80.0) 1.97 (1.96 … 1.98) better"
     assert lines[2] == "renewals 30.0 (30.0 … 30.0) 30.0 (30.0 … 30.0) 1.00 (1.00 … 1.00) no difference seen"
-    assert lines[-1] == "The change helps here: 1.97 times the lookups per second."
+    assert lines[-1] == "The change helps lookups here: 1.97 times as many per second."
 
 
 def test_a_loss_and_noise_are_not_called_a_gain_and_siblings_of_one_core_are_mentioned() -> None:
-    assert told(EVEN, [90.0] * 12)[-1] == "The change does not help here: only 0.90 times the lookups per second."
-    assert "The runs differ too much for a result" in told(EVEN, [60.0, 170.0] * 6)[-1]
+    assert told(EVEN, [90.0] * 12)[-1] == "The change does not help lookups here: only 0.90 times as many per second."
+    assert "Whether it helps lookups is open: the runs differ too much" in told(EVEN, [60.0, 170.0] * 6)[-1]
     *_, answer, mind = told(EVEN, EVEN, ThreadPlacement.SIBLINGS)
     assert answer == "No difference in lookups per second."
     assert "they share the first-level cache" in mind

@@ -205,7 +205,7 @@ def test_what_gets_worse_is_named_where_the_others_cost_more(tmp_path: Path) -> 
     chosen = replace(better, judgement=replace(better.judgement, after=180, pairs=pairs))
     text = message_of(tmp_path, chosen, finding(), ProfileOrigin())
     worse = "what gets worse: uses misses after stores to itself: 3 -> 40; the saving is net of it"
-    assert flowing(text).count(f"all other misses on the struct, net: 40 more; {worse} Move lock") == 1
+    assert flowing(text).count(f"all other misses on the struct, net: 40 more, with {worse} Move lock") == 1
     assert flowing(text).count("gets worse") == 1
 
 
