@@ -241,7 +241,7 @@ def _gains_and_losses(
 ) -> Iterator[Labelled]:
     """The pairs that miss less, and those that miss more, each with who loads; the others as one net; who stores.
 
-    The counts add up to what is saved. Who stores to a member is said where it is named first.
+    The counts add up to what is saved. Who stores to a member is named with its first pair.
     """
     judged, told = candidate.judgement, set[str]()
     counts, better = judged.by_pair, [pair for pair, (before, after) in judged.by_pair.items() if before > after]

@@ -244,7 +244,6 @@ _FEWER = (
     (r"(?:^|[\W_])rb_|_tree", "shard or shorten the tree of {}"),
     (r"list_(?:bl_)?(?:head|node)|\b(?:next|prev|pprev|first)\Z", "shard or shorten the list of {}"),
     (r"atomic|refcount|kref|percpu_(?:counter|ref)", "count {} per CPU or in batches"),
-    (r"(?:_|\b)lock\Z", _REMEDIES[TriageKind.LOCK_CONTENTION]),
     (r"[*\[]|^(?:struct|union|class|float|double)\b", _OTHER_ALGORITHM),
     (r"\b_?[Bb]ool\b|^enum|(?:_|\b)(?:flags?|state)\Z|\b(?:on|is|has)_\w+\Z", "read {} before writing it"),
     ("", "write {} less often (a counter: per CPU, a flag: read it first)"),

@@ -225,7 +225,12 @@ def render_comparisons(comparisons: Sequence[Comparison]) -> str:
     blocks = []
     for (baseline, variant), group in groupby(comparisons, lambda one: (one.baseline, one.variant)):
         ones = list(group)
-        notes = [line for one in ones if not one.only_shown for line in _notes(one)]
+        notes = []
+        for one in (one for one in ones if not one.only_shown):
+            notes += [f"  {one.name}, {scale(one)}: {one.verdict.value}"]
+            notes += [prose(f"{one.reason}; {runs(one)}", "    ", "    ")]
+            outliers = f"    outliers, which count like any run: {listed(map(number, one.outliers), MOST_OUTLIERS)}"
+            notes += [outliers] if one.outliers else []
         title = f"{variant} (head) against {baseline} (base)"
         blocks.append("\n".join([title, *_table(ones, (_VERDICT, _METRIC)), "", *notes]))
     return "\n\n".join(blocks)
@@ -246,13 +251,6 @@ def _table(comparisons: Sequence[Comparison], words: Sequence[_Column]) -> Itera
     rows = [[name for name, _ in columns], *([cell(one) for _, cell in columns] for one in comparisons)]
     widths, sides = widest(rows), ">" * len(_NUMBERS) + "<" * len(words)
     yield from (f"  {in_columns(row, widths, sides, gap='   ').rstrip()}" for row in rows)
-
-
-def _notes(one: Comparison) -> Iterator[str]:
-    yield f"  {one.name}, {scale(one)}: {one.verdict.value}"
-    yield prose(f"{one.reason}; {runs(one)}", "    ", "    ")
-    if one.outliers:
-        yield f"    outliers, which count like any run: {listed(map(number, one.outliers), MOST_OUTLIERS)}"
 
 
 def metric(one: Comparison) -> str:

@@ -126,11 +126,8 @@ def _check_saving(candidate: Candidate, before: Located, residuals: tuple[Residu
             f"the tree's configuration has no member `{missing}` in {candidate.type}, whose misses the change saves;"
             f" {like}"
         )
-    parting = (
-        any(one.after < one.before for one in candidate.residuals),
-        any(one.after < one.before for one in residuals),
-    )
-    if parting == (True, False):
+    promised, parted = (any(one.after < one.before for one in some) for some in (candidate.residuals, residuals))
+    if promised and not parted:
         raise VerificationFailed(
             f"in the tree's configuration the change parts no members of {candidate.type}: they meet as rarely without"
             f" it ({difference}); {like}"

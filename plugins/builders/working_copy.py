@@ -169,9 +169,13 @@ def changes(patches: Sequence[str], tree: Reader) -> Mapping[str, Plain | None]:
         folder = Path(place).resolve()
         for patch in patches:
             for name in _names(patch, folder):
-                if name not in before:
-                    before[name] = tree(name)
-                    _write(folder / name, before[name])
+                if name in before:
+                    continue
+                path, before[name] = folder / name, (plain := tree(name))
+                if plain is not None:
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_bytes(plain.content)
+                    path.chmod(0o755 if plain.executable else 0o644)
             _git(("-",), patch, folder)
             for name in before:
                 if (folder / name).is_symlink() or (folder / name).is_dir():
@@ -205,13 +209,6 @@ def _git(options: tuple[str, ...], patch: str, folder: Path) -> str:
         complaint = ended.errors.partition("\n")[0].removeprefix("error: ").partition(" (allow")[0]
         raise PatchRefused(f"git does not apply the patch ({complaint}); rebase it on these sources")
     return os.fsdecode(ended.output)
-
-
-def _write(path: Path, plain: Plain | None) -> None:
-    if plain is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(plain.content)
-        path.chmod(0o755 if plain.executable else 0o644)
 
 
 def check_unlinked(path: str, is_link: Callable[[str], bool]) -> None:

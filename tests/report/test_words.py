@@ -268,7 +268,6 @@ def test_the_advice_is_about_the_members_that_meet_in_its_row() -> None:
         ("struct pglist_data *", "pgdat", "only another algorithm writes pgdat less often"),
         ("char[]", "cb", "only another algorithm writes cb less often"),
         ("arch_spinlock_t", "lock", "shard lock or hold it shorter"),
-        ("unsigned long", "wq_lock", "shard wq_lock or hold it shorter"),
     ],
 )
 def test_how_stores_become_fewer_depends_on_what_the_member_is(declared: str, path: str, fewer: str) -> None:

@@ -310,15 +310,10 @@ def _reason(best: Contender, found: Sequence[Contender]) -> str:
     if larger >= saved + 1:
         clauses.append(f"a larger one {larger - saved:,.0f} more, which is not worth what it takes")
     most = max(grown, key=lambda one: one.saved, default=best)
-    memory = _with_memory(most) if most.saved >= saved + 1 else ""
-    return f"Replayed, it saves {_saved(best)}: {', '.join(clauses)}.{memory}"
-
-
-def _with_memory(one: Contender) -> str:
-    """What a change that takes more memory saves, a sentence."""
-    made = " and ".join(move.clause for move in one.candidate.moves)
-    more, share = one.candidate.after.size - one.candidate.before.size, growth(one.candidate)
-    return f" With {more} bytes more ({share:+.0%} memory): {made} saves {one.saved:,.0f}."
+    made = " and ".join(move.clause for move in most.candidate.moves)
+    more, share = most.candidate.after.size - most.candidate.before.size, growth(most.candidate)
+    memory = f" With {more} bytes more ({share:+.0%} memory): {made} saves {most.saved:,.0f}."
+    return f"Replayed, it saves {_saved(best)}: {', '.join(clauses)}.{memory if most.saved >= saved + 1 else ''}"
 
 
 def _saved(one: Contender) -> str:
