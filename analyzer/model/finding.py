@@ -168,8 +168,8 @@ class LineObject:
 
     @property
     def laid_out_otherwise(self) -> bool:
-        """Whether it is known, and its members are at other offsets in the build of the report."""
-        return self.outcome is Outcome.RESOLVED and len({start for _, start in self.ways}) > 1
+        """Whether it is known, and its members are, or may be, at other offsets in the build of the report."""
+        return self.outcome is Outcome.RESOLVED and bool(self.ways)
 
     def place(self, offset: int) -> int:
         """Where an offset of the line is in the object as it is laid out here."""

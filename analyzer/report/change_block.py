@@ -307,8 +307,12 @@ def _structure_rows(one: RecordChange, answer: RecordAnswer, suggested: Suggeste
     yield "change", _per_thread(advice.sentence) if program else advice.sentence
     most = {"because": MOST_REASONS, "reached by": MOST_ACCESSORS, "memory": MOST_ROWS * 2}
     labels = {"because": "why", "reached by": "who"}
+    record = next((one for one in suggested.records if one.name == answer.record), None)
     for label, rows in tables(advice):
-        yield from labelled(labels.get(label, label), rows[: most.get(label, 0)])
+        unknown = label == "reached by" and record is not None and not record.calls_known
+        yield from labelled(
+            labels.get(label, label), [*rows[: most.get(label, 0)], *["callers not recorded"] * unknown]
+        )
     yield "saves", _gained(one, advice, answer, suggested)
     yield from [("interval", _covered(traced=bool(suggested.trace)))] if one.saves and not one.saves.limit else []
     size = sum(one.size for layout in advice.before[:1] for one in layout.members if one.name in advice.members)

@@ -144,7 +144,7 @@ def _place(one: LineObject, finding: Finding) -> str:
 
     Of one that is laid out otherwise in the build of the report, which members its offsets in the line are.
     """
-    if one.ways and one.outcome is Outcome.RESOLVED:
+    if one.laid_out_otherwise:
         sure = [member for member in finding.members if member.begin == one.start and not member.doubted]
         tops = {member.top: f"{member.offset:#x} {member.top}" for member in reversed(sure)}
         words = f" in another layout: {', '.join(reversed(tops.values()))}" if tops else ", which members is not known"

@@ -224,6 +224,7 @@ def test_who_waits_next_to_a_member_is_named_with_who_waits_on_it() -> None:
     line = replace(proposed(advice=(SPLIT,)), refusal=f"Line 0: {NO_HELP}")
     text = " ".join(text_of(line, records=(known,)).split())
     assert "at most the 0.01% that wait on used and the 0.89% that wait on id next to it" in text
+    assert "who pool_take (80 accesses): writes used callers not recorded saves" in text
 
 
 def test_the_head_says_which_report_it_is_of_and_the_table_which_command_lists_the_rest() -> None:
