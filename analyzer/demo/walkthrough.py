@@ -156,8 +156,8 @@ def chapters(workshop: Workshop, about: str, profile: Profile, suggested: Sugges
 def _the_program(compiler: str) -> str:
     return f"""\
 A server keeps sessions in a search tree. Many threads look sessions up without a lock; one thread
-renews sessions, each time under the lock of the tree. Readers load `leftmost`, then `root`; the writer
-takes `guard`, on the same cache line. After each of its stores, the first load of a reader misses.
+renews sessions, each time under the lock of the tree. Readers load `leftmost`, then `root`; the
+writer takes `guard`, on the same cache line. After each of its stores a reader's first load misses.
 
 $ {" ".join(compile_command(compiler))}
 """

@@ -54,7 +54,7 @@ def test_the_profile_is_recorded_here_and_shows_false_sharing_of_root_and_lock(o
 
 def test_the_members_that_readers_are_said_to_load_are_those_that_miss(output: str) -> None:
     said, _, rest = output.partition("Its layout")
-    loads, writer = re.findall(r"Readers load `(\w+)`, .* the writer\ntakes `(\w+)`", said)[0]
+    loads, writer = re.findall(r"Readers load `(\w+)`, .* the\nwriter takes `(\w+)`", said)[0]
     assert f"{loads} (in session_index_find" in rest or f"root, {loads} (in session_index_find" in rest
     assert f"after stores to {writer} by guard_take" in " ".join(rest.split())
 
