@@ -14,7 +14,7 @@ from linesmith.analyzer.cli.output import text_columns
 @click.command()
 @options.elf
 @options.profile
-@click.option("--type", "type_", metavar="TYPE", help="Show the lines that hold this struct or union in full.")
+@click.option("--type", "type_", metavar="TYPE", help="Show the lines of this record or variable in full.")
 @click.option("--line", metavar="N", type=click.IntRange(min=0), help="Show the Nth line of the profile in full.")
 @click.option("--full", is_flag=True, help="Show every record, and the lines in full.")
 @options.evidence_given

@@ -84,7 +84,7 @@ after_elf = click.option(
     help="Build that AFTER was recorded on, if its layouts differ from those of ELF.",
 )
 types = click.argument("types", metavar="[TYPE]...", nargs=-1)
-type_ = click.option("--type", "type_", metavar="TYPE", help="Only cache lines that hold this struct or union.")
+type_ = click.option("--type", "type_", metavar="TYPE", help="Only cache lines that hold this record or variable.")
 section = click.option(
     "--section",
     metavar="N",

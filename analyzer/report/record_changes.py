@@ -24,8 +24,7 @@ from linesmith.analyzer.report.candidate import (
 )
 from linesmith.analyzer.report.prose import counted, flexible_table, short_title
 from linesmith.analyzer.report.structure import short_advice
-from linesmith.analyzer.sharing.findings import type_of
-from linesmith.analyzer.sharing.records import WORTH_CHANGING
+from linesmith.analyzer.sharing.records import WORTH_CHANGING, record_name
 
 # Rows of the table, and characters of a name in it.
 MOST_ROWS = 14
@@ -90,7 +89,7 @@ def record_answers(suggested: Suggested) -> tuple[RecordAnswer, ...]:
     names = {finding.rank: one.name for one in whole for finding in one.findings}
     grouped: dict[str, list[Finding]] = {}
     for finding in suggested.findings:
-        grouped.setdefault(names.get(finding.rank, type_of(finding)), []).append(finding)
+        grouped.setdefault(names.get(finding.rank, record_name(finding)), []).append(finding)
     for name, share in shares.items():
         if name and share >= WORTH_CHANGING and not suggested.narrowed_to:
             grouped.setdefault(name, [])

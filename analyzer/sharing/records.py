@@ -170,15 +170,15 @@ def contention_by_record(
     total = sum(waits) or 1
     of_memory: dict[str, set[str]] = {}
     for one in explained.values():
-        of_memory.setdefault(_origin(one), set()).add(_name(one))
+        of_memory.setdefault(_origin(one), set()).add(record_name(one))
     groups: dict[tuple[str, str, str], _RecordSum] = {}
     frames = _frames(explained, profile, known) if profile.recording and layouts else {}
-    called = {id(area): (_memory(area), _area_name(area)) for area in (None, *profile.areas)}
+    called = {id(area): (_memory(area), area_name(area)) for area in (None, *profile.areas)}
     for line, contended in zip(profile.lines, waits, strict=True):
         finding = explained.get(line.rank)
         place, name = called[id(main_area(line, known))]
         if finding is not None:
-            place, name = _origin(finding) or place, _name(finding) or name
+            place, name = _origin(finding) or place, record_name(finding) or name
         elif len(of_memory.get(place, ())) == 1:
             name = next(iter(of_memory[place])) or name
         owner = finding.apart if finding else apart.get(line.address or 0, "")
@@ -202,7 +202,7 @@ def _frames(explained: Mapping[int, Finding], profile: Profile, known: ObjectMap
             continue
         held = known.at(begin + max(first.start, 0))
         if first.outcome is Outcome.RESOLVED and held:
-            found.setdefault((_origin(finding), _name(finding)), (first.layout, begin + first.start - held.start))
+            found.setdefault((_origin(finding), record_name(finding)), (first.layout, begin + first.start - held.start))
     return found
 
 
@@ -214,7 +214,8 @@ def shares_by_line(records: Iterable[RecordContention], findings: Iterable[Findi
     named = [one for one in records if one.name and not one.apart]
     by_name = {one.name: one.share for one in named}
     by_rank = {finding.rank: one.share for one in named for finding in one.findings}
-    shares = ((one.rank, by_rank.get(one.rank, by_name.get(_name(one), 0.0))) for one in findings if not one.apart)
+    lines = (one for one in findings if not one.apart)
+    shares = ((one.rank, by_rank.get(one.rank, by_name.get(record_name(one), 0.0))) for one in lines)
     return {rank: share for rank, share in shares if share}
 
 
@@ -240,7 +241,8 @@ def _memory(area: ObjectArea | None) -> str:
     return _OF_CPU.sub("", area.name if area.name.endswith(area.kind.value) else f"{area.kind.value} {area.name}")
 
 
-def _area_name(area: ObjectArea | None) -> str:
+def area_name(area: ObjectArea | None) -> str:
+    """What ``record_name`` calls an object of that memory."""
     if area is None:
         return ""
     name = _OF_CPU.sub("", area.name) if area.kind in _VARIABLES else ""
@@ -255,7 +257,7 @@ def _origin(finding: Finding) -> str:
     return _OF_CPU.sub("", "stack" if origin == "stack stack" else origin)
 
 
-def _name(finding: Finding) -> str:
+def record_name(finding: Finding) -> str:
     """The record, or the variable where that says more: one of a lock, a counter, a list head."""
     kind, _, variable = _origin(finding).partition(" ")
     size = finding.objects[0].size if finding.objects else None
