@@ -6,12 +6,21 @@ An answer has the recommended change of the layout, changes of the structure, or
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 
 from linesmith.analyzer.base.text import listed, per_cent
-from linesmith.analyzer.model import Candidate, Finding, HolderChange, Interval, MemoryUse, SlabBasis, StructuralAdvice
+from linesmith.analyzer.model import (
+    Candidate,
+    Finding,
+    HolderChange,
+    Interval,
+    MemoryUse,
+    Outcome,
+    SlabBasis,
+    StructuralAdvice,
+)
 from linesmith.analyzer.report.candidate import (
     Numbered,
     Proposed,
@@ -36,6 +45,8 @@ HEAD = ("", "record", "share of\n{0}", "what to do", "name", "saves of {1}\n(80%
 # A variable is refused with these words, and has an answer that begins with those.
 NO_MEMBERS = "is a variable without members"
 ALONE = "a lone variable"
+# Where the details begin that a brief row leaves out.
+_DETAIL = re.compile(r" \(|; |, (?:so|whatever) |(?<!nothing)(?<!variable): ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,17 +130,26 @@ def _of_structure(one: StructuralAdvice, suggested: Suggested) -> RecordChange:
     return RecordChange(short_advice(one, program=suggested.machine is None), saves, advice=one)
 
 
+def unchanged(lines: Sequence[Proposed]) -> Proposed | None:
+    """The line that says best why nothing changes: on some lines a record that is known may not be recognised."""
+
+    def rank(one: Proposed) -> tuple[bool, bool, bool]:
+        known = any(thing.outcome is Outcome.RESOLVED for thing in one.finding.objects[:1])
+        return not one.declined, not one.refusal, not known
+
+    return min(lines, key=rank, default=None)
+
+
 def _reason(record: str, lines: Sequence[Proposed], share: float) -> str:
     """Why nothing changes, in a clause."""
-    declined = next((one for one in lines if one.declined), None)
-    if declined is not None:
-        return _declined(declined)
-    refused = next((one for one in lines if one.refusal), None)
-    if refused is not None:
-        _, _, instead = refused.refusal.partition(f"{NO_MEMBERS}. Instead: ")
+    line = unchanged(lines)
+    if line is not None and line.declined:
+        return _declined(line)
+    if line is not None and line.refusal:
+        _, _, instead = line.refusal.partition(f"{NO_MEMBERS}. Instead: ")
         if instead:
             return f"{ALONE}: {instead.rstrip('.')}"
-        return reason_of(refused).partition(", so there is ")[0]
+        return reason_of(line).partition(", so there is ")[0]
     if not record:
         return "what lies there is not known: see `linesmith hot`"
     if share >= WORTH_CHANGING:
@@ -172,17 +192,13 @@ def explained(answers: Sequence[RecordAnswer]) -> RecordAnswer | None:
 
 
 def shown_answers(answers: Sequence[RecordAnswer]) -> list[RecordAnswer]:
-    """Those with rows of their own, numbered by row: with a change, then those that are not too small a part.
+    """Those with rows of their own, numbered by row: the first, as in the table of `hot`, if there is one to see there.
 
     That whose change saves most has one, however small a part it is.
     """
     best = explained(answers)
-    worth = sorted(
-        (one for one in answers if one.changes or one.share >= WORTH_CHANGING),
-        key=lambda one: (one is not best, not (one.changes or one.reason.startswith(ALONE))),
-    )
-    rows = accumulate(sum(1 for _ in rows_of(one)) for one in worth)
-    shown = sorted((one for one, row in zip(worth, rows, strict=True) if row <= MOST_ROWS), key=lambda one: one.rank)
+    worth = [one for one in answers if one.changes or one.share >= WORTH_CHANGING]
+    shown = [one for one in worth if one is best or one in worth[: MOST_ROWS - (best not in worth[:MOST_ROWS])]]
     return [replace(one, rank=number) for number, one in enumerate(shown, 1)]
 
 
@@ -194,13 +210,19 @@ def table_head(suggested: Suggested) -> tuple[str, ...]:
 
 
 def answers_text(
-    suggested: Suggested, answers: Sequence[RecordAnswer], shown: Sequence[RecordAnswer], columns: int
+    suggested: Suggested,
+    answers: Sequence[RecordAnswer],
+    shown: Sequence[RecordAnswer],
+    columns: int,
+    *,
+    brief: bool = False,
 ) -> list[str]:
     """A row for each record that is ``shown``, the others of the profile together in the last one.
 
-    Where no record has a cell of a column, its head is left out as well.
+    ``brief``: the first change alone, or the reason in a few words. Where no record has a cell of a column, its head is
+    left out as well.
     """
-    table = [cells for one in shown for cells in rows_of(one)]
+    table = [cells for one in shown for cells in rows_of(one, brief=brief)]
     share = 1 - sum(one.share for one in shown)
     if share >= LEAST_REST and not suggested.narrowed_to:
         parts = "; ".join(_rest(suggested, answers, {one.record for one in shown}, share))
@@ -235,15 +257,16 @@ def _rest(suggested: Suggested, answers: Sequence[RecordAnswer], shown: set[str]
     yield from (f"{what}: {part:.1%}" for what, part in parts.items() if part >= LEAST_REST)
 
 
-def rows_of(answer: RecordAnswer) -> Iterator[tuple[str, ...]]:
+def rows_of(answer: RecordAnswer, *, brief: bool = False) -> Iterator[tuple[str, ...]]:
     """The first change, and where that is one of the layout the first of the structure; or why there is none."""
     head = f"{answer.rank}", short_title(answer.title, MOST_NAME), f"{answer.share:.1%}"
+    what = _DETAIL.split(answer.what)[0] if brief else answer.what
     if not answer.changes:
-        yield *head, answer.what, *("" for _ in HEAD[4:])
+        yield *head, what, *("" for _ in HEAD[4:])
         return
     first, *others = answer.changes
-    yield *head, *_cells(first)
-    other = next((one for one in others if one.advice), None) if first.numbered else None
+    yield *head, what, *_cells(first)[1:]
+    other = next((one for one in others if one.advice), None) if first.numbered and not brief else None
     if other is not None:
         what, *cells = _cells(other)
         yield "", "", "", f"or: {what}", *cells

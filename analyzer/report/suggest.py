@@ -56,8 +56,8 @@ def render_text(suggested: Suggested, columns: int = WIDTH) -> str:
     if len(answers) > 1 or (answers and not suggested.narrowed_to):
         table = answers_text(suggested, answers, shown, columns)
         while len(table) > MOST_LINES - LEAST_BLOCK and len(shown) > 1:
-            shown.remove(min((one for one in shown if one is not first), key=lambda one: one.share))
-            table = answers_text(suggested, answers, shown, columns)
+            if (table := answers_text(suggested, answers, shown, columns, brief=True))[MOST_LINES - LEAST_BLOCK :]:
+                shown.remove(min((one for one in shown if one is not first), key=lambda one: one.share))
         blocks.append("\n".join(table))
     left = max(LEAST_BLOCK, MOST_LINES - "\n\n".join(blocks).count("\n"))
     rows = change_block(suggested, first, columns, left) if first else nothing_to_change(suggested, answers, columns)

@@ -106,6 +106,26 @@ def test_the_change_that_saves_most_is_explained_and_one_without_a_figure_last()
     )
 
 
+def test_the_hottest_records_are_answered_whatever_the_colder_ones_save() -> None:
+    def line(rank: int, made: Proposed) -> Proposed:
+        objects = (replace(LINE.objects[0], type=f"type{rank}"),)
+        return replace(made, finding=replace(LINE, rank=rank, share=0.08 - rank / 250, objects=objects))
+
+    hopeless = Proposed(LINE, refusal=f"Line 0: {NO_HELP[:-1]}, because of this: that.")
+    text = text_of(line(0, hopeless), *(line(rank, proposed(moved(), advice=(SPLIT,))) for rank in range(1, 18)))
+    table = text.split("\n\n")[1]
+    assert re.search(r"\n 1 +type0 +8\.0% +nothing: of this\n", table), "in one line, for there are many"
+    assert [f" type{rank} " in table for rank in range(18)] == [True] * 14 + [False] * 4
+    assert "\n" + " " * 4 + "the rest" in table
+
+
+def test_of_a_record_that_is_known_the_reason_is_not_a_line_where_it_is_not() -> None:
+    unknown = replace(HOPELESS, finding=replace(LINE, rank=3, objects=()), refusal="Line 3: no object is known.")
+    sure = Proposed(replace(LINE, rank=4), refusal=f"Line 4: {NO_HELP[:-1]}, because of this.")
+    record = RecordContention("pool", (), 2, 9.0, 0.9, Bounds(), findings=(unknown.finding, sure.finding))
+    assert re.search(r"  pool +90\.0%  nothing: of this\n", text_of(unknown, sure, records=(record,)))
+
+
 def test_what_remains_is_what_the_replay_leaves_not_a_limit_of_the_profile() -> None:
     shared = "true sharing on used (57% of the line), which no layout removes"
     finding = replace(LINE, triage=replace(LINE.triage, sentence=f"{LINE.triage.sentence}; {shared}"))

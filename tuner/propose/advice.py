@@ -168,8 +168,9 @@ def refuse_hopeless(finding: Finding, layouts: Layouts) -> None:
         raise _refusal(finding, kind, REASONS[kind])
     places = visible_places(layout, layouts)
     if not any(pair.first in places and pair.second in places for pair in finding.triage.pairs):
-        names = f"{finding.triage.pairs[0].first} and {finding.triage.pairs[0].second}"
-        reason = f"{names} are not both members of one {layout.title}"
+        pair = finding.triage.pairs[0]
+        names = (f"what is at {one} of the line" if one[0].isdigit() else one for one in (pair.first, pair.second))
+        reason = f"{' and '.join(names)} are not both members of one {layout.title}"
         raise _refusal(finding, TriageKind.SEVERAL_OBJECTS, reason)
 
 
