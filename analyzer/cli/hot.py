@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -47,10 +48,12 @@ def command(
     from linesmith.analyzer.report.findings import ProfileSection, render_lines
     from linesmith.analyzer.report.hot import render_table
     from linesmith.analyzer.sharing.cost import by_removable
+    from linesmith.analyzer.sharing.records import SUGGESTED, SuggestedChange
 
     check_save(save, output)
     found = analyse(elf, profile, evidence)
-    records = found.records
+    known = found.answers and found.answers.load(SUGGESTED, dict[str, SuggestedChange])
+    records = tuple(replace(one, suggested=known.get(one.name)) if known else one for one in found.records)
     part = narrowed_to(found, type_, line)
     shown = ProfileSection(found.profile, evidence.section, found.reports, part.left_out)
     lines, identity = by_removable((*part.findings, *part.colder)), found.reading.identity

@@ -76,6 +76,8 @@ def command(
     """
     from linesmith.analyzer.cli.analysis import analyse, trace_to_replay
     from linesmith.analyzer.report import suggest
+    from linesmith.analyzer.report.record_changes import record_answers, suggested_changes
+    from linesmith.analyzer.sharing.records import SUGGESTED
 
     basis.check()
     premises.check_tree(elf, sources)
@@ -86,6 +88,8 @@ def command(
     known = basis.premises_of(looked_at, scan_findings(sources, looked_at), sources)
     answers = suggested(found, known, offered(looked_at, known, trace), trace, split)
     answers = replace(answers, given=options.words_to_go_on(elf, profile))
+    if found.answers is not None and not type_ and candidate is None and options.usual_premises():
+        found.answers.keep(SUGGESTED, suggested_changes(record_answers(answers)))
     there = [one.candidate for one in answers.numbered()]
     number = number_of(candidate, there, lambda: free_candidates(looked_at, known, trace))
     form = options.chosen_format(format_, output)

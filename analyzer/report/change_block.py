@@ -90,7 +90,7 @@ def _not_changed(suggested: Suggested, answer: RecordAnswer, line: Proposed | No
     _, _, instead = line.refusal.partition("Instead: ") if line else ("", "", "")
     _, _, more = line.refusal.partition("To find out: ") if line else ("", "", "")
     advised = what_to_do(record).split("; ") if record and answer.record else ()
-    layouts = (": separate ", ": align ", ": move ", "no order removes enough")
+    layouts = (": try to separate ", ": align ", ": move ", ": little of it")
     instead = instead or "; ".join(one for one in advised if ": " in one and not any(word in one for word in layouts))
     yield from [("instead", instead)] if instead and not more else []
     sampled = line is None or not line.finding.simulated

@@ -16,7 +16,14 @@ from linesmith.analyzer.report.findings import ProfileSection, count_range
 from linesmith.analyzer.report.prose import WIDTH, counted, cut, in_columns, prose, shell_rows, wrapped
 from linesmith.analyzer.sharing.findings import recorded_from
 from linesmith.analyzer.sharing.parts import INDEX, users_of
-from linesmith.analyzer.sharing.records import WORTH_MOVING, PairGroup, RecordContention, RecordPair, quiet
+from linesmith.analyzer.sharing.records import (
+    WORTH_MOVING,
+    PairGroup,
+    RecordContention,
+    RecordPair,
+    SuggestedChange,
+    quiet,
+)
 from linesmith.analyzer.sharing.triage import doubted, mostly_doubted
 
 # Records that have a row at most, and the least share of one; the others are counted in one row.
@@ -27,6 +34,7 @@ _SUGGEST = (
     "suggest tries moves and says what they save, how surely, and what they cost in size and memory. Here no layout was"
     " tried and no source read: nothing is ready to be sent"
 )
+_ASKED = "what to do, and what it saves, is what suggest found for this profile"
 # Lines of a row, of one among many, of all records together and of the paragraph; characters of a remark and of a
 # command; remarks; kinds of memory that holds no known record.
 MOST_CELL, LEAST_CELL, MOST_TABLE, MOST_PARAGRAPH = 6, 4, 36, 8
@@ -35,7 +43,8 @@ MOST_REMARK, MOST_COMMAND, MOST_REMARKS, MOST_PLACES = 180, 60, 2, 4
 _LEFT_OUT = re.compile(r", in [^;]+"), re.compile(r"(?<=true sharing|k contention): [^;]+(?=; )")
 # Columns of the figures, and of the width that they leave the parts of the other columns.
 _FIGURES, _PARTS = 16, (0.25, 0.36, 0.39)
-_HEAD_FIGURES = (" share  a layout", "of all  can save")
+_HEAD_FIGURES = (" share     false", "of all   sharing")
+_HEAD_SUGGESTED = (" share   suggest", "of all     saves")
 _HEAD = ("record, and where it lives", "members that meet, writers", "kind: what to do")
 _PLACES = {
     "pages free page": "free pages",
@@ -65,27 +74,51 @@ def render_table(
     *,
     full: bool = False,
 ) -> str:
-    """The records by their share, ``full`` for all of them; ``suggest`` is the next command but for ``--type``."""
+    """The records by their share, ``full`` for all of them; ``suggest`` is the next command but for ``--type``.
+
+    That is named where the answer is known not to be that there is nothing to do, or where there is no other record.
+    """
     columns = min(columns, WIDTH)
     if sentence := quiet(records, shown.profile):
         return f"{prose(sentence, columns=columns)}\n"
     blocks = ["\n".join(_head(records, elf, shown, columns)), "\n".join(_table(records, shown, columns, full))]
-    helped = _helped(records)
+    asked, helped = any(one.suggested for one in records), _helped(records)
+    named = [one for one in records if one.name and not one.apart]
     if suggest:
-        gain = "no gain by moving members is sure"
-        if helped:
-            gained = by_layout(helped).replace("≤", "at most")
-            unknown = f"between nothing and all of its {helped.share:.1%}"
-            of = unknown if gained == UNKNOWN else f"{gained} of all {unit(shown)}"
-            gain = f"largest gain by moving members: {helped.name}, {of}"
-        command = shell_rows("next:", (*suggest, *(("--type", helped.type) if helped else ())), columns)
-        blocks.append("\n".join([prose(f"{gain}; {_SUGGEST}", then="  ", columns=columns), *command]))
-    if first := helped or next((one for one in records if one.name and one.kinds and not one.apart), None):
-        row = next(one for one in records if one.name and not one.apart)
-        why = f", {'the largest gain' if helped else 'the first that is explained'}" if first is not row else ""
-        why += f" (--type {row.type} shows row 1)" if why and row.type else ""
+        command = shell_rows("next:", (*suggest, *_narrowed(helped, named, asked)), columns)
+        gain = f"{_ASKED}; {_saving(helped, shown)}" if asked else f"{_gain(helped, shown)}; {_SUGGEST}"
+        blocks.append("\n".join([prose(gain, then="  ", columns=columns), *command]))
+    if first := helped or next((one for one in named if one.kinds), None):
+        which = (
+            f"with the {'largest saving' if asked else 'most false sharing'}"
+            if helped
+            else "the first that is explained"
+        )
+        why = f", {which} (--type {named[0].name} shows row 1)" if first is not named[0] else ""
         blocks.append(_paragraph(first, f"{first.name}{why}", unit(shown), columns))
     return "\n\n".join(filter(None, blocks)) + "\n"
+
+
+def _narrowed(helped: RecordContention | None, named: Sequence[RecordContention], asked: bool) -> tuple[str, ...]:
+    only = sum(one.share >= LEAST_ROW for one in named) <= 1
+    return ("--type", helped.name) if helped and (asked or only) else ()
+
+
+def _saving(best: RecordContention | None, shown: ProfileSection) -> str:
+    """The largest saving that `suggest` found."""
+    if best is None or best.suggested is None:
+        return "it found no change"
+    amount = f"{best.suggested.saves} of all {unit(shown)}" if best.suggested.saves else "not estimated"
+    return f"the largest saving: {best.name}, {amount}"
+
+
+def _gain(helped: RecordContention | None, shown: ProfileSection) -> str:
+    """Where most misses are such that another order of the members may remove them."""
+    if helped is None:
+        return "no gain by moving members is sure"
+    most = by_layout(helped).replace("≤", "at most")
+    unknown = f"between nothing and all of its {helped.share:.1%}"
+    return f"most false sharing: {helped.name}, {unknown if most == UNKNOWN else f'{most} of all {unit(shown)}'}"
 
 
 def _head(records: Sequence[RecordContention], elf: ElfIdentity, shown: ProfileSection, columns: int) -> Iterator[str]:
@@ -112,7 +145,12 @@ def _head(records: Sequence[RecordContention], elf: ElfIdentity, shown: ProfileS
 
 
 def _helped(records: Sequence[RecordContention]) -> RecordContention | None:
-    """The record of which another order removes most; nothing is promised of members that may be others."""
+    """The record of the change that `suggest` explains, where it was asked; else of the most false sharing.
+
+    A record whose members may be others has neither.
+    """
+    if any(one.suggested for one in records):
+        return next((one for one in records if one.suggested and one.suggested.first), None)
     sure = (one for one in records if one.movable and not _in_doubt(one))
     return max(sure, key=lambda one: one.removable.most, default=None)
 
@@ -144,7 +182,8 @@ def _table(records: Sequence[RecordContention], shown: ProfileSection, columns: 
             break
         count, most = (len(named) - 1, most) if most <= LEAST_CELL else (count, most - 1)
     if named:
-        yield from _lines(_HEAD_FIGURES, _HEAD, widths, 2)
+        asked = any(one.suggested for one in records)
+        yield from _lines(_HEAD_SUGGESTED if asked else _HEAD_FIGURES, _HEAD, widths, 2)
     for one in rows:
         figures = f"{one.share:>6} {one.removable:>9}"
         if one in named:
@@ -177,6 +216,7 @@ def record_rows(
     makes hot.
     """
     named, recording = [one for one in records if one.name and not one.apart], shown.profile.recording
+    asked = any(one.suggested for one in records)
     most = len(named) if full else min(count, max(1, sum(one.share >= LEAST_ROW for one in named)))
     if (helped := _helped(records)) and helped not in named[:most]:
         named.remove(helped)
@@ -187,7 +227,8 @@ def record_rows(
         where = _PLACES.get(place, kind if name == one.name else place)
         whose = " in an unknown struct" * is_inner(one)
         record = ": ".join((f"{one.name}{whose}", ", ".join(filter(None, (where, counted(one.lines, "line"))))))
-        yield RecordRow(f"{one.share:.1%}", by_layout(one), record, members_that_meet(one), what_to_do(one))
+        saves = _saved(one.suggested) if asked else by_layout(one)
+        yield RecordRow(f"{one.share:.1%}", saves, record, members_that_meet(one), what_to_do(one))
     unknown, apart = [one for one in records if not one.name and not one.apart], [one for one in records if one.apart]
     owners = ", ".join(f"{one.apart} {one.share:.1%}" for one in apart)
     for group, what in (
@@ -202,6 +243,11 @@ def record_rows(
         yield RecordRow(f"{left_out:.1%}", "", "on lines that the profile leaves out")
 
 
+def _saved(found: SuggestedChange | None) -> str:
+    """The figure of a change that was found, ``-`` where there is none; nothing of a record that was not examined."""
+    return "" if found is None else "-" if found.saves is None else found.saves or UNKNOWN
+
+
 def _memory(unknown: Sequence[RecordContention]) -> str:
     """What memory is known of that which holds no known object."""
     known = [f"{_PLACES.get(one.places[0], one.places[0])} {one.share:.1%}" for one in unknown if one.places]
@@ -213,7 +259,7 @@ def _memory(unknown: Sequence[RecordContention]) -> str:
 
 
 def by_layout(one: RecordContention) -> str:
-    """What another order or alignment can remove, of the profile; ``-`` where that is nothing that is worth it."""
+    """The misses for nothing that another order or alignment may remove, of the profile; ``-`` where they are few."""
     named = one.several or not _OF_LAYOUT.isdisjoint(one.kinds)
     if not one.movable and not (named and one.removable.most >= WORTH_MOVING * one.share):
         return "-"
@@ -331,6 +377,8 @@ def _met(one: RecordContention, same: Sequence[tuple[PairGroup, str]], most: int
 
 def shown_name(one: RecordContention, name: str) -> str:
     """A member, with a mark where it may be another one; one of another object on the line without the distance."""
+    if one.name and name.startswith("0x"):
+        return f"what is at {name} of the line"
     shown = _NEIGHBOUR.sub(lambda found: f"{found[1]} {'before' if found[2] else 'behind'} it", name)
     return f"{shown} (?)" if any(INDEX.sub("", name) in doubted(finding) for finding in one.findings) else shown
 
@@ -358,8 +406,13 @@ def _touched(one: RecordContention) -> str:
 
 
 def what_to_do(one: RecordContention) -> str:
-    """What is wrong, and what can help."""
-    return "; ".join(f"{kind}: {remedy}" if remedy else kind.value for kind, remedy, _ in _parts(one))
+    """What is wrong, and what can help; of a layout what `suggest` found, where it was asked."""
+    parts = [(kind, remedy) for kind, remedy, _ in _parts(one)]
+    if (known := one.suggested) is not None:
+        if known.saves is not None:
+            parts = [(parts[0][0] if parts else TriageKind.UNKNOWN, known.what)]
+        parts = [(kind, known.what if kind in _OF_LAYOUT else remedy) for kind, remedy in parts]
+    return "; ".join(f"{kind}: {remedy}" if remedy else kind.value for kind, remedy in parts)
 
 
 def _separate(one: RecordContention, group: PairGroup) -> str:
@@ -368,11 +421,11 @@ def _separate(one: RecordContention, group: PairGroup) -> str:
     if one.fixed:
         return f"no order helps, all of it is one line: {_fewer(one, writer)}"
     if by_layout(one) == "-":
-        return "no order removes enough of it"
+        return "little of it"
     array = INDEX.sub("", group.pairs[0].writer)
     if all(INDEX.sub("", pair.victim) == array for pair in group.pairs):
         return f"align the elements of {array} to a line each"
-    return f"separate {writer} from {listed([shown_name(one, name) for name in group.victims], MOST_VICTIMS)}"
+    return f"try to separate {writer} from {listed([shown_name(one, name) for name in group.victims], MOST_VICTIMS)}"
 
 
 def _paragraph(one: RecordContention, title: str, unit: str, columns: int) -> str:

@@ -33,7 +33,8 @@ from linesmith.analyzer.report.candidate import (
 )
 from linesmith.analyzer.report.prose import counted, flexible_table, short_title
 from linesmith.analyzer.report.structure import short_advice
-from linesmith.analyzer.sharing.records import WORTH_CHANGING, record_name
+from linesmith.analyzer.sharing.parts import INDEX
+from linesmith.analyzer.sharing.records import WORTH_CHANGING, RecordPair, SuggestedChange, record_name
 
 # Rows of the table, and characters of a name in it.
 MOST_ROWS = 14
@@ -112,14 +113,33 @@ def record_answers(suggested: Suggested) -> tuple[RecordAnswer, ...]:
         lines = tuple(proposed[one.rank] for one in found if one.rank in proposed)
         ones = [one for line in lines for one in numbered.get(line.finding.rank, ()) if one.candidate.recommended]
         ones.sort(key=lambda one: -one.candidate.judgement.saved)
-        advice = (one for line in lines for one in line.advice)
+        pairs = [pair for one in whole if one.name == record for pair in one.pairs]
+        advice = [_of_structure(one, suggested) for line in lines for one in line.advice]
         changes = (
             *(RecordChange(short_change(one.candidate), saved(one.candidate.judgement), numbered=one) for one in ones),
-            *(_of_structure(one, suggested) for one in advice),
+            *sorted(advice, key=lambda one: _weight(one, pairs), reverse=True),
         )
         reason = "" if changes else _reason(record, lines, shares[record])
         answers.append(RecordAnswer(rank, record, shares[record], tuple(found), lines, changes, reason))
     return tuple(answers)
+
+
+def _weight(one: RecordChange, pairs: Sequence[RecordPair]) -> tuple[float, float]:
+    """What a change of the structure saves, and what waits in the whole record for stores to its members."""
+    members = one.advice.members if one.advice else ()
+    waiting = sum(pair.contended.most for pair in pairs if INDEX.sub("", pair.writer).partition(".")[0] in members)
+    return one.saves.share if one.saves else 0.0, waiting
+
+
+def suggested_changes(answers: Sequence[RecordAnswer]) -> dict[str, SuggestedChange]:
+    """What `hot` shows of the answers, by record."""
+    best = explained(answers)
+    found = {}
+    for one in answers:
+        saves = [f"{it.saves}".partition(" (")[0] if it.saves else "" for it in one.changes]
+        what = ", ".join(row[3] for row in rows_of(one)).replace("; ", ", ")
+        found[one.record] = SuggestedChange(what, next(iter(saves), None), one is best)
+    return found
 
 
 def _of_structure(one: StructuralAdvice, suggested: Suggested) -> RecordChange:

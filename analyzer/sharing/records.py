@@ -87,6 +87,23 @@ class PairGroup:
     of_other: bool
 
 
+# The question under which an answer of `suggest` about the whole profile, with no options, is kept.
+SUGGESTED = ("suggested",)
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestedChange:
+    """What `suggest` says of a record: ``what`` to do, or why nothing.
+
+    ``saves`` is the figure of a change (``""``: not estimated), ``None`` where there is none; ``first`` tells that it
+    is the change that `suggest` explains.
+    """
+
+    what: str
+    saves: str | None = None
+    first: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class RecordContention:
     """All objects of a record (or one variable; ``""``: not known) with the contention on their ``lines``.
@@ -97,7 +114,8 @@ class RecordContention:
     members, ``several`` that those who meet are of different objects. ``findings`` are the lines that were explained,
     heaviest first; ``apart`` is the owner of what emulation makes hot. Of ``unknown`` contention the members are not
     known. ``program`` tells that this is no kernel: threads are what differ, not CPUs. ``callers`` are, by member and
-    function that missed on it, who called that one, with the misses; only of a recording.
+    function that missed on it, who called that one, with the misses; only of a recording. ``suggested`` is what
+    `suggest` found, where it was asked before.
     """
 
     name: str
@@ -115,6 +133,7 @@ class RecordContention:
     unknown: float = 0.0
     program: bool = False
     callers: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
+    suggested: SuggestedChange | None = None
 
     @property
     def type(self) -> str:
@@ -145,7 +164,7 @@ class RecordContention:
         for (writer, itself), pairs in found.items():
             victims = dict.fromkeys(INDEX.sub("[]", pair.victim) for pair in pairs)
             contended = sum((pair.contended for pair in pairs), Bounds())
-            of_other = OF_OTHER in pairs[0].victim + pairs[0].writer
+            of_other = OF_OTHER in pairs[0].victim + pairs[0].writer or (bool(self.name) and writer.startswith(_OFFSET))
             groups.append(PairGroup(writer, itself, tuple(pairs), tuple(victims), contended, of_other))
         return sorted(groups, key=lambda group: -group.contended.most)
 
@@ -361,7 +380,9 @@ class _RecordSum:
             waits, stores = (dict(self.users[*pair, writes].most_common(MOST_USERS)) for writes in (False, True))
             pairs.append(RecordPair(*pair, next(iter(stores), ""), self.pairs[pair], waits, stores))
         pairs.sort(key=lambda one: (-one.contended.most, one.victim == one.writer, one.victim))
-        several = 2 * self.several > sum(one.contended.most for one in pairs if one.victim != one.writer)
+        # In a record that is known they are next to it.
+        beside = self.several + sum(one.contended.most for one in pairs if name and one.writer.startswith(_OFFSET))
+        several = 2 * beside > sum(one.contended.most for one in pairs if one.victim != one.writer)
         kinds, own = self.kinds, (TriageKind.TRUE_SHARING, TriageKind.LOCK_CONTENTION)
         if self.own:
             kinds[max(own, key=kinds.__getitem__)] += self.own

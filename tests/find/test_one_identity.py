@@ -8,6 +8,7 @@ handles in a cache that serves others too.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -257,3 +258,27 @@ def test_the_patch_is_the_recommended_change_with_and_without_the_type(made: Rec
     drafts = [linesmith(*words, *more) for more in ((), ("--type", "channel"), ("--candidate", first["name"]))]
     assert [one.returncode for one in drafts] == [0, 0, 0], drafts[0].stderr
     assert len({one.stdout for one in drafts}) == 1
+
+
+def test_what_suggest_found_is_what_hot_shows_from_then_on(made: Recorded, tmp_path: Path) -> None:
+    """Before, `hot` sends to the command for all records; then to the one of which there is a change."""
+
+    def run(*words: str) -> str:
+        done = linesmith(words[0], made.elf, made.profile, *words[1:], cache=tmp_path / "cache")
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    before = run("hot")
+    told = [one in before for one in (" share     false  ", "next: linesmith suggest", "--type")]
+    assert told == [True, True, False]
+    run("suggest", "--growth", "64")
+    assert run("hot") == before, "what rests on options is not the usual answer"
+    records = json.loads(run("suggest", "--format", "json"))["records"]
+    after, changes = run("hot"), {one["record"]: one["changes"] for one in records}
+    assert " share   suggest  " in after
+    saved = {one: (found[0]["saves"] or {}).get("share", 0) for one, found in changes.items() if found}
+    first = max(saved, key=lambda one: saved[one])
+    assert re.search(rf"\nnext: linesmith suggest .*--type {first}\n", after.replace(" \\\n", ""))
+    advice = {one["name"]: one["advice"] for one in json.loads(run("hot", "--format", "json"))["records"]}
+    for record, found in changes.items():
+        assert not found or found[0]["what"].replace("; ", ", ") in advice[record]

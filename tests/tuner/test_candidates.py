@@ -310,7 +310,7 @@ def test_what_is_not_rearranged() -> None:
     packed = replace(ONE, members=(replace(ONE.members[0], size=1), replace(ONE.members[1], offset=1)), size=9)
     assert "packed" in refused(meeting(packed, "b", "a"), packed)
     across = finding(ONE, [hot("a", 0, 8, 9, 9)], [ConflictPair("a", "0x28", "a", 9)])
-    assert "a and 0x28 are not both members of one struct s" in refused(across)
+    assert "a and what is at 0x28 of the line are not both members of one struct s" in refused(across)
 
 
 def test_members_that_are_apart_already_mean_another_build() -> None:
