@@ -30,6 +30,7 @@ from linesmith.analyzer.sharing.triage import doubted, mostly_doubted
 MOST_ROWS, LEAST_ROW = 12, 0.01
 # In place of what a layout removes, where that may be nothing or all of it; what shares lack that a text leaves out.
 UNKNOWN, LEAST_LEFT_OUT = "unknown", 0.005
+UNATTRIBUTED = "not attributed"
 _SUGGEST = (
     "suggest tries moves and says what they save, how surely, and what they cost in size and memory. Here no layout was"
     " tried and no source read: nothing is ready to be sent"
@@ -231,9 +232,10 @@ def record_rows(
         yield RecordRow(f"{one.share:.1%}", saves, record, members_that_meet(one), what_to_do(one))
     unknown, apart = [one for one in records if not one.name and not one.apart], [one for one in records if one.apart]
     owners = ", ".join(f"{one.apart} {one.share:.1%}" for one in apart)
+    lines, memory = memory_of(unknown)
     for group, what in (
         (named[most:], f"and {counted(len(named) - most, 'more record')}"),
-        (unknown, f"not attributed to a record{_memory(unknown)}"),
+        (unknown, f"{UNATTRIBUTED} to a record ({lines}){': ' * bool(memory)}{memory}"),
         (apart, f"excluded, hotter under emulation: {owners}"),
     ):
         if group:
@@ -248,14 +250,14 @@ def _saved(found: SuggestedChange | None) -> str:
     return "" if found is None else "-" if found.saves is None else found.saves or UNKNOWN
 
 
-def _memory(unknown: Sequence[RecordContention]) -> str:
-    """What memory is known of that which holds no known object."""
+def memory_of(unknown: Sequence[RecordContention]) -> tuple[str, str]:
+    """How many lines hold no object that is known, and what memory that is: ``9 lines``, ``stack 1.2%``."""
     known = [f"{_PLACES.get(one.places[0], one.places[0])} {one.share:.1%}" for one in unknown if one.places]
     count = sum(one.lines for one in unknown)
     reasons = (one.objects[0].reason for record in unknown for one in record.findings if one.objects)
     reason = next(filter(None, reasons), "")
     words = [listed(known, MOST_PLACES), f"the hottest, because {reason}" if reason and count > 1 else reason]
-    return f" ({counted(count, 'line')}){': ' if any(words) else ''}{'; '.join(filter(None, words))}"
+    return counted(count, "line"), "; ".join(filter(None, words))
 
 
 def by_layout(one: RecordContention) -> str:

@@ -31,6 +31,7 @@ from linesmith.analyzer.report.candidate import (
     saving,
     short_change,
 )
+from linesmith.analyzer.report.hot import UNATTRIBUTED, memory_of
 from linesmith.analyzer.report.prose import counted, flexible_table, short_title
 from linesmith.analyzer.report.structure import short_advice
 from linesmith.analyzer.sharing.parts import INDEX
@@ -47,7 +48,7 @@ HEAD = ("", "record", "share of\n{0}", "what to do", "name", "saves of {1}\n(80%
 NO_MEMBERS = "is a variable without members"
 ALONE = "a lone variable"
 # Where the details begin that a brief row leaves out.
-_DETAIL = re.compile(r" \(|; |, (?:so|whatever) |(?<!nothing)(?<!variable): ")
+_DETAIL = re.compile(r" \(|; |, (?:so|whatever) |(?<!nothing)(?<!lines)(?<!variable): ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +85,15 @@ class RecordAnswer:
     @property
     def title(self) -> str:
         """The record's name, or that it is not known."""
-        return self.record or "not known"
+        return self.record or UNATTRIBUTED
 
     @property
     def what(self) -> str:
         """The first change, or that there is none and why."""
         if self.changes:
             return self.changes[0].what
-        return f"nothing: {self.reason}" if self.lines and not self.reason.startswith(ALONE) else self.reason
+        answered = self.record and self.lines and not self.reason.startswith(ALONE)
+        return f"nothing: {self.reason}" if answered else self.reason
 
 
 def record_answers(suggested: Suggested) -> tuple[RecordAnswer, ...]:
@@ -120,6 +122,8 @@ def record_answers(suggested: Suggested) -> tuple[RecordAnswer, ...]:
             *sorted(advice, key=lambda one: _weight(one, pairs), reverse=True),
         )
         reason = "" if changes else _reason(record, lines, shares[record])
+        if not record and not suggested.narrowed_to:
+            reason = ": ".join(filter(None, memory_of([one for one in whole if not one.name])))
         answers.append(RecordAnswer(rank, record, shares[record], tuple(found), lines, changes, reason))
     return tuple(answers)
 
@@ -271,7 +275,7 @@ def _rest(suggested: Suggested, answers: Sequence[RecordAnswer], shown: set[str]
         f"{len(larger)} more by --full": sum(larger),
         f"{counted(len(small), 'record')}{each}": sum(small.values()),
     }
-    parts["not attributed"] = unknown
+    parts[UNATTRIBUTED] = unknown
     parts["excluded"] = excluded
     parts["lines left out, by the totals of the report"] = share - sum(parts.values())
     yield from (f"{what}: {part:.1%}" for what, part in parts.items() if part >= LEAST_REST)

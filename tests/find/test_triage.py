@@ -102,7 +102,8 @@ def test_the_words_of_a_lock_without_a_type_are_one_lock() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "size", "is_lock"), [("wq_lock", 8, True), ("wq_clock", 8, False), ("lock", 64, False)]
+    ("name", "size", "kind"),
+    [("wq_lock", 8, "lock contention"), ("wq_clock", 8, "true sharing"), ("lock", 64, "true sharing")],
 )
 def test_a_variable_that_is_a_plain_number_is_a_lock_by_its_name(name: str, size: int, kind: str) -> None:
     areas = areas_of(f"global {name} 0 {size}")

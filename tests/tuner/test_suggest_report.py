@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from documented import obeys, page_of
 from hand_made import finding, held, hot, scalar, struct, table, union
-from proposals_by_hand import LINE, MEMORY, POOL, SPLIT, aligned, moved, proposed, replayed, suggested
+from proposals_by_hand import ELF, LINE, MEMORY, POOL, SPLIT, aligned, moved, proposed, replayed, suggested
 from text_cases import files_in
 
 from linesmith.analyzer.model import (
@@ -25,12 +25,15 @@ from linesmith.analyzer.model import (
     MemoryUse,
     Move,
     MoveKind,
+    Profile,
     SlabBasis,
     Strategy,
     StructuralAdvice,
 )
 from linesmith.analyzer.report import suggest
 from linesmith.analyzer.report.candidate import Proposed, member_heat, short_change
+from linesmith.analyzer.report.findings import ProfileSection
+from linesmith.analyzer.report.hot import render_table
 from linesmith.analyzer.report.pahole import excerpt
 from linesmith.analyzer.report.prose import wrapped
 from linesmith.analyzer.sharing.parts import users_of
@@ -203,6 +206,18 @@ SHARES = (("", 0.3, ""), ("pool", 0.5, ""), ("node", 0.15, ""), ("leaf", 0.005, 
 ELSEWHERE = tuple(
     RecordContention(name, ("heap",), 2, 10.0, share, Bounds(0.0, 0.0), apart=apart) for name, share, apart in SHARES
 )
+
+
+def test_what_is_not_attributed_has_the_words_of_hot() -> None:
+    memory = RecordContention("", ("pages free page",), 5, 10.0, 0.3, Bounds())
+    nothing = Proposed(finding(POOL, [hot("id", 120, 4, 9, 9)], rank=3), refusal="Line 3: no object is known.")
+    records = (memory, replace(memory, places=("stack",), lines=2, share=0.1, findings=(nothing.finding,)))
+    text = text_of(nothing, findings=(nothing.finding,), records=records)
+    assert re.search(r"not attributed +40\.0% +7 lines: free pages 30\.0%, stack 10\.0%\n", text)
+    profile = ProfileSection(Profile("c2c.txt", "", "hitm", ()), 1, 1)
+    assert "not attributed to a record (7 lines): free pages 30.0%, stack 10.0%\n" in render_table(
+        records, ELF, profile
+    )
 
 
 def test_small_records_and_unknown_lines_are_one_row() -> None:
