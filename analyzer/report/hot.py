@@ -16,14 +16,7 @@ from linesmith.analyzer.report.findings import ProfileSection, count_range
 from linesmith.analyzer.report.prose import WIDTH, counted, cut, in_columns, prose, shell_rows, wrapped
 from linesmith.analyzer.sharing.findings import recorded_from
 from linesmith.analyzer.sharing.parts import INDEX, users_of
-from linesmith.analyzer.sharing.records import (
-    WORTH_MOVING,
-    PairGroup,
-    RecordContention,
-    RecordPair,
-    SuggestedChange,
-    quiet,
-)
+from linesmith.analyzer.sharing.records import WORTH_MOVING, PairGroup, RecordContention, RecordPair, quiet
 from linesmith.analyzer.sharing.triage import doubted, mostly_doubted
 
 # Records that have a row at most, and the least share of one; the others are counted in one row.
@@ -83,43 +76,44 @@ def render_table(
     if sentence := quiet(records, shown.profile):
         return f"{prose(sentence, columns=columns)}\n"
     blocks = ["\n".join(_head(records, elf, shown, columns)), "\n".join(_table(records, shown, columns, full))]
-    asked, helped = any(one.suggested for one in records), _helped(records)
+    asked, helped = _asked(records), _helped(records)
     named = [one for one in records if one.name and not one.apart]
     if suggest:
-        command = shell_rows("next:", (*suggest, *_narrowed(helped, named, asked)), columns)
-        gain = f"{_ASKED}; {_saving(helped, shown)}" if asked else f"{_gain(helped, shown)}; {_SUGGEST}"
-        blocks.append("\n".join([prose(gain, then="  ", columns=columns), *command]))
+        only = sum(one.share >= LEAST_ROW for one in named) <= 1
+        narrowed = ("--type", helped.name) if helped and (asked or only) else ()
+        command = shell_rows("next:", (*suggest, *narrowed), columns)
+        blocks.append("\n".join([prose(_summary(helped, shown, asked=asked), then="  ", columns=columns), *command]))
     if first := helped or next((one for one in named if one.kinds), None):
-        which = (
-            f"with the {'largest saving' if asked else 'most false sharing'}"
-            if helped
-            else "the first that is explained"
-        )
+        most = f"with the {'largest saving' if asked else 'most false sharing'}"
+        which = most if helped else "the first that is explained"
         why = f", {which} (--type {named[0].name} shows row 1)" if first is not named[0] else ""
         blocks.append(_paragraph(first, f"{first.name}{why}", unit(shown), columns))
     return "\n\n".join(filter(None, blocks)) + "\n"
 
 
-def _narrowed(helped: RecordContention | None, named: Sequence[RecordContention], asked: bool) -> tuple[str, ...]:
-    only = sum(one.share >= LEAST_ROW for one in named) <= 1
-    return ("--type", helped.name) if helped and (asked or only) else ()
+def _asked(records: Sequence[RecordContention]) -> bool:
+    return any(one.suggested for one in records)
 
 
-def _saving(best: RecordContention | None, shown: ProfileSection) -> str:
-    """The largest saving that `suggest` found."""
-    if best is None or best.suggested is None:
-        return "it found no change"
-    amount = f"{best.suggested.saves} of all {unit(shown)}" if best.suggested.saves else "not estimated"
-    return f"the largest saving: {best.name}, {amount}"
-
-
-def _gain(helped: RecordContention | None, shown: ProfileSection) -> str:
-    """Where most misses are such that another order of the members may remove them."""
+def _summary(helped: RecordContention | None, shown: ProfileSection, *, asked: bool) -> str:
+    """The largest saving that `suggest` found; before it was asked, the record with the most misses for nothing."""
     if helped is None:
-        return "no gain by moving members is sure"
-    most = by_layout(helped).replace("≤", "at most")
-    unknown = f"between nothing and all of its {helped.share:.1%}"
-    return f"most false sharing: {helped.name}, {unknown if most == UNKNOWN else f'{most} of all {unit(shown)}'}"
+        return f"{_ASKED}: no change" if asked else f"no gain by moving members is sure; {_SUGGEST}"
+    most, unknown = (
+        _column(helped, asked=asked).replace("≤", "at most"),
+        f"between nothing and all of its {helped.share:.1%}",
+    )
+    amount = f"{most} of all {unit(shown)}" if most != UNKNOWN else "not estimated" if asked else unknown
+    first = f"{helped.name}, {amount}"
+    return f"{_ASKED}; the largest saving: {first}" if asked else f"most false sharing: {first}; {_SUGGEST}"
+
+
+def _column(one: RecordContention, *, asked: bool) -> str:
+    """What `suggest` says that its change of the record saves, ``-`` without one; else the misses for nothing."""
+    if not asked:
+        return by_layout(one)
+    found = one.suggested
+    return "" if found is None else "-" if found.saves is None else found.saves or UNKNOWN
 
 
 def _head(records: Sequence[RecordContention], elf: ElfIdentity, shown: ProfileSection, columns: int) -> Iterator[str]:
@@ -150,7 +144,7 @@ def _helped(records: Sequence[RecordContention]) -> RecordContention | None:
 
     A record whose members may be others has neither.
     """
-    if any(one.suggested for one in records):
+    if _asked(records):
         return next((one for one in records if one.suggested and one.suggested.first), None)
     sure = (one for one in records if one.movable and not _in_doubt(one))
     return max(sure, key=lambda one: one.removable.most, default=None)
@@ -183,8 +177,7 @@ def _table(records: Sequence[RecordContention], shown: ProfileSection, columns: 
             break
         count, most = (len(named) - 1, most) if most <= LEAST_CELL else (count, most - 1)
     if named:
-        asked = any(one.suggested for one in records)
-        yield from _lines(_HEAD_SUGGESTED if asked else _HEAD_FIGURES, _HEAD, widths, 2)
+        yield from _lines(_HEAD_SUGGESTED if _asked(records) else _HEAD_FIGURES, _HEAD, widths, 2)
     for one in rows:
         figures = f"{one.share:>6} {one.removable:>9}"
         if one in named:
@@ -217,7 +210,7 @@ def record_rows(
     makes hot.
     """
     named, recording = [one for one in records if one.name and not one.apart], shown.profile.recording
-    asked = any(one.suggested for one in records)
+    asked = _asked(records)
     most = len(named) if full else min(count, max(1, sum(one.share >= LEAST_ROW for one in named)))
     if (helped := _helped(records)) and helped not in named[:most]:
         named.remove(helped)
@@ -228,7 +221,7 @@ def record_rows(
         where = _PLACES.get(place, kind if name == one.name else place)
         whose = " in an unknown struct" * is_inner(one)
         record = ": ".join((f"{one.name}{whose}", ", ".join(filter(None, (where, counted(one.lines, "line"))))))
-        saves = _saved(one.suggested) if asked else by_layout(one)
+        saves = _column(one, asked=asked)
         yield RecordRow(f"{one.share:.1%}", saves, record, members_that_meet(one), what_to_do(one))
     unknown, apart = [one for one in records if not one.name and not one.apart], [one for one in records if one.apart]
     owners = ", ".join(f"{one.apart} {one.share:.1%}" for one in apart)
@@ -243,11 +236,6 @@ def record_rows(
     left_out = 1 - sum(one.share for one in records)
     if left_out >= LEAST_LEFT_OUT:
         yield RecordRow(f"{left_out:.1%}", "", "on lines that the profile leaves out")
-
-
-def _saved(found: SuggestedChange | None) -> str:
-    """The figure of a change that was found, ``-`` where there is none; nothing of a record that was not examined."""
-    return "" if found is None else "-" if found.saves is None else found.saves or UNKNOWN
 
 
 def memory_of(unknown: Sequence[RecordContention]) -> tuple[str, str]:
