@@ -398,9 +398,9 @@ def _touched(one: RecordContention) -> str:
 def what_to_do(one: RecordContention) -> str:
     """What is wrong, and what can help; of a layout what `suggest` found, where it was asked."""
     parts = [(kind, remedy) for kind, remedy, _ in _parts(one)]
-    if (known := one.suggested) is not None:
-        if known.saves is not None:
-            parts = [(parts[0][0] if parts else TriageKind.UNKNOWN, known.what)]
+    if (known := one.suggested) and known.saves is not None:
+        parts = [(parts[0][0] if parts else TriageKind.UNKNOWN, known.what)]
+    elif known and not one.fixed:
         parts = [(kind, known.what if kind in _OF_LAYOUT else remedy) for kind, remedy in parts]
     return "; ".join(f"{kind}: {remedy}" if remedy else kind.value for kind, remedy in parts)
 
