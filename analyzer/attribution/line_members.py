@@ -16,7 +16,14 @@ from itertools import dropwhile
 from linesmith.analyzer.attribution.code_touches import CodeTouches, SampledKinds, Spot, touching_leaves
 from linesmith.analyzer.attribution.doubts import MOST_MISFITS, weight
 from linesmith.analyzer.attribution.evidence import INLINED, CodeEvidence, evidence_of, sampled_kinds
-from linesmith.analyzer.attribution.lock import has_lock, is_helper, is_lock_word, takes_lock, waits_for_lock
+from linesmith.analyzer.attribution.lock import (
+    has_lock,
+    is_helper,
+    is_lock_name,
+    is_lock_word,
+    takes_lock,
+    waits_for_lock,
+)
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.model import (
     MOST_CALL_PATHS,
@@ -178,7 +185,8 @@ def _place(access: Access, possible: _Possible, evidence: CodeEvidence, fitting:
             moved, type_ = offset - place - one.start, f"{leaf.member.type}{'[]' * bool(leaf.member.dimensions)}"
             return _AccessPlace(leaf.path, offset, place, leaf.size, lock, within, spots, moved, type_)
         if one.variable and 0 <= place < (one.size or 0):
-            return _AccessPlace(f"{one.variable}+{place:#x}" if place else one.variable, offset, place, None, False)
+            path, lock = f"{one.variable}+{place:#x}" if place else one.variable, is_lock_name(one.variable, one.size)
+            return _AccessPlace(path, offset, place, None, lock)
     return _AccessPlace(f"{offset:#x}", offset, None, None, False)
 
 

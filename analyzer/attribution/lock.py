@@ -16,6 +16,8 @@ LOCK_WORDS = frozenset(
         *("mutex", "rwsem", "semaphore", "seqcount", "futex"),
     )
 )
+# Sizes of a plain number that is a lock.
+PLAIN_BYTES = (4, 8)
 _LOCK_FUNCTION = re.compile(
     r"(?:^|_)(?:un|try|rd|wr|rt|slow)?lock(?:$|_)|slowpath|spin_on_owner|(?:^|_)(?:osq|mcs|rwsem|mutex|lll)_"
     r"|^_*(?:down|up)(?:$|_(?:read|write|killable|interruptible|trylock|timeout))"
@@ -60,8 +62,14 @@ def is_helper(function: str) -> bool:
 
 def is_lock_word(member: Member) -> bool:
     """Whether a plain number is a lock, by its name or its type's: ``HA_RWLOCK_T queue_lock``, an ``unsigned long``."""
-    plain = member.record is None and member.size in (4, 8) and not member.is_bit_field and "*" not in member.type
-    return plain and (member.name.rpartition("_")[2] in LOCK_WORDS or not LOCK_WORDS.isdisjoint(words_of(member.type)))
+    plain = member.record is None and not member.is_bit_field and "*" not in member.type
+    of_type = member.size in PLAIN_BYTES and not LOCK_WORDS.isdisjoint(words_of(member.type))
+    return plain and (of_type or is_lock_name(member.name, member.size))
+
+
+def is_lock_name(name: str, size: int | None) -> bool:
+    """Whether a plain number of that name, of ``size`` in bytes, is a lock: ``wq_lock``."""
+    return size in PLAIN_BYTES and name.rpartition("_")[2] in LOCK_WORDS
 
 
 def words_of(name: str) -> frozenset[str]:

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 _RELEASE = re.compile(r"(\d{1,3})\.(\d{1,3})(?:[.-].*)?\Z")
 _RESULTS = ("output", "save")
+# Records and variables that may be asked for instead.
+MOST_NAMES = 20
 
 
 # An ELF file.
@@ -182,7 +184,7 @@ def analyse(
 
 
 def narrowed_to(found: Explanation, type_: str | None, line: int | None = None) -> Explanation:
-    """Only what holds a ``type_``, or only the ``line`` of that rank; all of it without either.
+    """Only what holds a ``type_`` or is that variable, or only the ``line`` of that rank; all of it without either.
 
     Raises ``NothingToSuggest`` when no line holds a ``type_``, ``ProfileError`` where there is no such line.
     """
@@ -218,22 +220,19 @@ def _refuse_without_offsets(profile: Profile) -> None:
 
 
 def _not_held(found: Explanation, record: str) -> NothingToSuggest | TypeNotFound:
-    """The answer that no line holds the type, and what lies there instead; raises ``TypeNotFound`` where none has it.
-
-    That are types recognised on a line, and those of caches and variables that lie on one.
-    """
+    """The answer that no line holds the type, and the records and variables that do lie there, most contended first."""
+    from linesmith.analyzer.base.text import listed
     from linesmith.analyzer.layouts.collection import records_meant
 
     recognised = (thing.type for one in found.findings for thing in one.objects if thing.type)
-    lying = (one.name for one in found.records if one.name and found.reading.layouts.variants(one.name))
-    types = dict.fromkeys((*recognised, *lying))
+    names = dict.fromkeys((*(one.name for one in found.records if one.name), *recognised))
     see = f"see `linesmith hot {found.reading.identity.path} {found.profile.source}`"
-    instead = f"found: {', '.join(types)}" if types else f"no object was recognised on any line; {see}"
+    instead = f"found: {listed(names, MOST_NAMES)}" if names else f"no object was recognised on any line; {see}"
     none = f"no line of {found.profile.source} holds {record}"
     if not found.reading.layouts.variants(record):
         near = records_meant(found.reading.layouts, record)
         meant = f" ({near})" if near else ""
-        raise TypeNotFound(f"{none}: no such type in the debug information{meant}; {instead}")
+        raise TypeNotFound(f"{none}: no such type or variable{meant}; {instead}")
     return NothingToSuggest(f"{none}; {instead}")
 
 

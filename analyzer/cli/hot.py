@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -14,7 +15,7 @@ from linesmith.analyzer.cli.output import text_columns
 @click.command()
 @options.elf
 @options.profile
-@click.option("--type", "type_", metavar="TYPE", help="Show the lines that hold this struct or union in full.")
+@click.option("--type", "type_", metavar="TYPE", help="Show the lines of this record or variable in full.")
 @click.option("--line", metavar="N", type=click.IntRange(min=0), help="Show the Nth line of the profile in full.")
 @click.option("--full", is_flag=True, help="Show every record, and the lines in full.")
 @options.evidence_given
@@ -47,10 +48,12 @@ def command(
     from linesmith.analyzer.report.findings import ProfileSection, render_lines
     from linesmith.analyzer.report.hot import render_table
     from linesmith.analyzer.sharing.cost import by_removable
+    from linesmith.analyzer.sharing.records import SUGGESTED, SuggestedChange
 
     check_save(save, output)
     found = analyse(elf, profile, evidence)
-    records = found.records
+    known = found.answers and found.answers.load(SUGGESTED, dict[str, SuggestedChange])
+    records = tuple(replace(one, suggested=known.get(one.name)) if known else one for one in found.records)
     part = narrowed_to(found, type_, line)
     shown = ProfileSection(found.profile, evidence.section, found.reports, part.left_out)
     lines, identity = by_removable((*part.findings, *part.colder)), found.reading.identity

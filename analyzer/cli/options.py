@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from linesmith.analyzer.base.errors import DeadlinePassed
 from linesmith.analyzer.base.text import visible
@@ -84,7 +85,7 @@ after_elf = click.option(
     help="Build that AFTER was recorded on, if its layouts differ from those of ELF.",
 )
 types = click.argument("types", metavar="[TYPE]...", nargs=-1)
-type_ = click.option("--type", "type_", metavar="TYPE", help="Only cache lines that hold this struct or union.")
+type_ = click.option("--type", "type_", metavar="TYPE", help="Only cache lines that hold this record or variable.")
 section = click.option(
     "--section",
     metavar="N",
@@ -217,6 +218,12 @@ def words_to_go_on(
             for each in value if one.multiple else (value,):
                 words += [one.opts[-1], str(each)]
     return tuple(words)
+
+
+def usual_premises() -> bool:
+    """Whether candidates rest on nothing but the files: no option and no setting says otherwise."""
+    source = click.get_current_context().get_parameter_source
+    return all(source(one) in (None, ParameterSource.DEFAULT) for one in (*_EXPLAINING[3:], *_PROPOSING))
 
 
 html = click.option(

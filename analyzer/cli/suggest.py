@@ -77,6 +77,8 @@ def command(
     from linesmith.analyzer.cli.analysis import analyse, trace_to_replay
     from linesmith.analyzer.report import suggest
     from linesmith.analyzer.report.findings import ProfileSection
+    from linesmith.analyzer.report.record_changes import record_answers, suggested_changes
+    from linesmith.analyzer.sharing.records import SUGGESTED
 
     basis.check()
     premises.check_tree(elf, sources)
@@ -89,6 +91,8 @@ def command(
     every = ("linesmith", "hot", *options.words_to_go_on(elf, profile, options.EXPLAINED), "--full")
     which = ProfileSection(found.profile, evidence.section, found.reports).which
     answers = replace(answers, given=options.words_to_go_on(elf, profile), hot=every, which=which)
+    if found.answers is not None and not type_ and candidate is None and options.usual_premises():
+        found.answers.keep(SUGGESTED, suggested_changes(record_answers(answers)))
     there = [one.candidate for one in answers.numbered()]
     number = number_of(candidate, there, lambda: free_candidates(looked_at, known, trace))
     form = options.chosen_format(format_, output)

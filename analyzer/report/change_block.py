@@ -32,7 +32,14 @@ from linesmith.analyzer.report.candidate import (
 from linesmith.analyzer.report.findings import line_facts
 from linesmith.analyzer.report.hot import is_inner, met_sentences, shown_name, users_in, what_to_do
 from linesmith.analyzer.report.prose import WIDTH, counted, label_rows, labelled, prose, shell_rows
-from linesmith.analyzer.report.record_changes import RecordAnswer, RecordChange, holder_rows, memory_rows, reason_of
+from linesmith.analyzer.report.record_changes import (
+    RecordAnswer,
+    RecordChange,
+    holder_rows,
+    memory_rows,
+    reason_of,
+    unchanged,
+)
 from linesmith.analyzer.report.structure import copies_words, tables
 from linesmith.analyzer.sharing.changed_lines import (
     KEY,
@@ -73,7 +80,7 @@ def nothing_to_change(suggested: Suggested, answers: Sequence[RecordAnswer], col
     if not answers or (answers[0].share < WORTH_CHANGING and len(answers) > 1):
         return [f"Nothing to change here: no record has {WORTH_CHANGING:.0%} of the {unit}."]
     first = next((one for one in answers if one.record and one.lines), answers[0])
-    line = next((one for one in first.lines if one.declined), next(iter(first.lines), None))
+    line = unchanged(first.lines)
     why, where = reason_of(line) if line else first.reason, f" in {first.record}" if first.record else ""
     share = f"{first.share:.1%} of the {unit}"
     rows = prose(f"Nothing to change{where}, with {share}: {why}.", columns=columns).splitlines()
@@ -98,7 +105,7 @@ def _not_changed(suggested: Suggested, answer: RecordAnswer, line: Proposed | No
     _, _, instead = line.refusal.partition("Instead: ") if line else ("", "", "")
     _, _, more = line.refusal.partition("To find out: ") if line else ("", "", "")
     advised = what_to_do(record).split("; ") if record and answer.record else ()
-    layouts = (": separate ", ": align ", ": move ", "no order removes enough")
+    layouts = (": try to separate ", ": align ", ": move ", ": little of it")
     instead = instead or "; ".join(one for one in advised if ": " in one and not any(word in one for word in layouts))
     yield from [("instead", instead)] if instead and not more else []
     sampled = line is None or not line.finding.simulated

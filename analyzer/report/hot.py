@@ -23,10 +23,12 @@ from linesmith.analyzer.sharing.triage import doubted, mostly_doubted
 MOST_ROWS, LEAST_ROW = 12, 0.01
 # In place of what a layout removes, where that may be nothing or all of it; what shares lack that a text leaves out.
 UNKNOWN, LEAST_LEFT_OUT = "unknown", 0.005
+UNATTRIBUTED = "not attributed"
 _SUGGEST = (
     "suggest tries moves and says what they save, how surely, and what they cost in size and memory. Here no layout was"
     " tried and no source read: nothing is ready to be sent"
 )
+_ASKED = "what to do, and what it saves, is what suggest found for this profile"
 # Lines of a row, of one among many, of all records together and of the paragraph; characters of a remark and of a
 # command; remarks; kinds of memory that holds no known record.
 MOST_CELL, LEAST_CELL, MOST_TABLE, MOST_PARAGRAPH = 6, 4, 36, 8
@@ -35,7 +37,8 @@ MOST_REMARK, MOST_COMMAND, MOST_REMARKS, MOST_PLACES = 180, 60, 2, 4
 _LEFT_OUT = re.compile(r", in [^;]+"), re.compile(r"(?<=true sharing|k contention): [^;]+(?=; )")
 # Columns of the figures, and of the width that they leave the parts of the other columns.
 _FIGURES, _PARTS = 16, (0.25, 0.36, 0.39)
-_HEAD_FIGURES = (" share  a layout", "of all  can save")
+_HEAD_FIGURES = (" share     false", "of all   sharing")
+_HEAD_SUGGESTED = (" share   suggest", "of all     saves")
 _HEAD = ("record, and where it lives", "members that meet, writers", "kind: what to do")
 _PLACES = {
     "pages free page": "free pages",
@@ -65,27 +68,52 @@ def render_table(
     *,
     full: bool = False,
 ) -> str:
-    """The records by their share, ``full`` for all of them; ``suggest`` is the next command but for ``--type``."""
+    """The records by their share, ``full`` for all of them; ``suggest`` is the next command but for ``--type``.
+
+    That is named where the answer is known not to be that there is nothing to do, or where there is no other record.
+    """
     columns = min(columns, WIDTH)
     if sentence := quiet(records, shown.profile):
         return f"{prose(sentence, columns=columns)}\n"
     blocks = ["\n".join(_head(records, elf, shown, columns)), "\n".join(_table(records, shown, columns, full))]
-    helped = _helped(records)
+    asked, helped = _asked(records), _helped(records)
+    named = [one for one in records if one.name and not one.apart]
     if suggest:
-        gain = "no gain by moving members is sure"
-        if helped:
-            gained = by_layout(helped).replace("≤", "at most")
-            unknown = f"between nothing and all of its {helped.share:.1%}"
-            of = unknown if gained == UNKNOWN else f"{gained} of all {unit(shown)}"
-            gain = f"largest gain by moving members: {helped.name}, {of}"
-        command = shell_rows("next:", (*suggest, *(("--type", helped.type) if helped else ())), columns)
-        blocks.append("\n".join([prose(f"{gain}; {_SUGGEST}", then="  ", columns=columns), *command]))
-    if first := helped or next((one for one in records if one.name and one.kinds and not one.apart), None):
-        row = next(one for one in records if one.name and not one.apart)
-        why = f", {'the largest gain' if helped else 'the first that is explained'}" if first is not row else ""
-        why += f" (--type {row.type} shows row 1)" if why and row.type else ""
+        only = sum(one.share >= LEAST_ROW for one in named) <= 1
+        narrowed = ("--type", helped.name) if helped and (asked or only) else ()
+        command = shell_rows("next:", (*suggest, *narrowed), columns)
+        blocks.append("\n".join([prose(_summary(helped, shown, asked=asked), then="  ", columns=columns), *command]))
+    if first := helped or next((one for one in named if one.kinds), None):
+        most = f"with the {'largest saving' if asked else 'most false sharing'}"
+        which = most if helped else "the first that is explained"
+        why = f", {which} (--type {named[0].name} shows row 1)" if first is not named[0] else ""
         blocks.append(_paragraph(first, f"{first.name}{why}", unit(shown), columns))
     return "\n\n".join(filter(None, blocks)) + "\n"
+
+
+def _asked(records: Sequence[RecordContention]) -> bool:
+    return any(one.suggested for one in records)
+
+
+def _summary(helped: RecordContention | None, shown: ProfileSection, *, asked: bool) -> str:
+    """The largest saving that `suggest` found; before it was asked, the record with the most misses for nothing."""
+    if helped is None:
+        return f"{_ASKED}: no change" if asked else f"no gain by moving members is sure; {_SUGGEST}"
+    most, unknown = (
+        _column(helped, asked=asked).replace("≤", "at most"),
+        f"between nothing and all of its {helped.share:.1%}",
+    )
+    amount = f"{most} of all {unit(shown)}" if most != UNKNOWN else "not estimated" if asked else unknown
+    first = f"{helped.name}, {amount}"
+    return f"{_ASKED}; the largest saving: {first}" if asked else f"most false sharing: {first}; {_SUGGEST}"
+
+
+def _column(one: RecordContention, *, asked: bool) -> str:
+    """What `suggest` says that its change of the record saves, ``-`` without one; else the misses for nothing."""
+    if not asked:
+        return by_layout(one)
+    found = one.suggested
+    return "" if found is None else "-" if found.saves is None else found.saves or UNKNOWN
 
 
 def _head(records: Sequence[RecordContention], elf: ElfIdentity, shown: ProfileSection, columns: int) -> Iterator[str]:
@@ -110,7 +138,12 @@ def _head(records: Sequence[RecordContention], elf: ElfIdentity, shown: ProfileS
 
 
 def _helped(records: Sequence[RecordContention]) -> RecordContention | None:
-    """The record of which another order removes most; nothing is promised of members that may be others."""
+    """The record of the change that `suggest` explains, where it was asked; else of the most false sharing.
+
+    A record whose members may be others has neither.
+    """
+    if _asked(records):
+        return next((one for one in records if one.suggested and one.suggested.first), None)
     sure = (one for one in records if one.movable and not _in_doubt(one))
     return max(sure, key=lambda one: one.removable.most, default=None)
 
@@ -142,7 +175,7 @@ def _table(records: Sequence[RecordContention], shown: ProfileSection, columns: 
             break
         count, most = (len(named) - 1, most) if most <= LEAST_CELL else (count, most - 1)
     if named:
-        yield from _lines(_HEAD_FIGURES, _HEAD, widths, 2)
+        yield from _lines(_HEAD_SUGGESTED if _asked(records) else _HEAD_FIGURES, _HEAD, widths, 2)
     for one in rows:
         figures = f"{one.share:>6} {one.removable:>9}"
         if one in named:
@@ -175,6 +208,7 @@ def record_rows(
     makes hot.
     """
     named, recording = [one for one in records if one.name and not one.apart], shown.profile.recording
+    asked = _asked(records)
     most = len(named) if full else min(count, max(1, sum(one.share >= LEAST_ROW for one in named)))
     if (helped := _helped(records)) and helped not in named[:most]:
         named.remove(helped)
@@ -185,12 +219,14 @@ def record_rows(
         where = _PLACES.get(place, kind if name == one.name else place)
         whose = " in an unknown struct" * is_inner(one) or " in another layout" * is_laid_out_otherwise(one)
         record = ": ".join((f"{one.name}{whose}", ", ".join(filter(None, (where, counted(one.lines, "line"))))))
-        yield RecordRow(f"{one.share:.1%}", by_layout(one), record, members_that_meet(one), what_to_do(one))
+        saves = _column(one, asked=asked)
+        yield RecordRow(f"{one.share:.1%}", saves, record, members_that_meet(one), what_to_do(one))
     unknown, apart = [one for one in records if not one.name and not one.apart], [one for one in records if one.apart]
     owners = ", ".join(f"{one.apart} {one.share:.1%}" for one in apart)
+    lines, memory = memory_of(unknown)
     for group, what in (
         (named[most:], f"and {counted(len(named) - most, 'more record')}"),
-        (unknown, f"not attributed to a record{_memory(unknown)}"),
+        (unknown, f"{UNATTRIBUTED} to a record ({lines}){': ' * bool(memory)}{memory}"),
         (apart, f"excluded, hotter under emulation: {owners}"),
     ):
         if group:
@@ -200,18 +236,18 @@ def record_rows(
         yield RecordRow(f"{left_out:.1%}", "", "on lines that the profile leaves out")
 
 
-def _memory(unknown: Sequence[RecordContention]) -> str:
-    """What memory is known of that which holds no known object."""
+def memory_of(unknown: Sequence[RecordContention]) -> tuple[str, str]:
+    """How many lines hold no object that is known, and what memory that is: ``9 lines``, ``stack 1.2%``."""
     known = [f"{_PLACES.get(one.places[0], one.places[0])} {one.share:.1%}" for one in unknown if one.places]
     count = sum(one.lines for one in unknown)
     reasons = (one.objects[0].reason for record in unknown for one in record.findings if one.objects)
     reason = next(filter(None, reasons), "")
     words = [listed(known, MOST_PLACES), f"the hottest, because {reason}" if reason and count > 1 else reason]
-    return f" ({counted(count, 'line')}){': ' if any(words) else ''}{'; '.join(filter(None, words))}"
+    return counted(count, "line"), "; ".join(filter(None, words))
 
 
 def by_layout(one: RecordContention) -> str:
-    """What another order or alignment can remove, of the profile; ``-`` where that is nothing that is worth it."""
+    """The misses for nothing that another order or alignment may remove, of the profile; ``-`` where they are few."""
     named = one.several or not _OF_LAYOUT.isdisjoint(one.kinds)
     if not one.movable and not (named and one.removable.most >= WORTH_MOVING * one.share):
         return "-"
@@ -336,6 +372,8 @@ def _met(one: RecordContention, same: Sequence[tuple[PairGroup, str]], most: int
 
 def shown_name(one: RecordContention, name: str) -> str:
     """A member, with a mark where it may be another one; one of another object on the line without the distance."""
+    if one.name and name.startswith("0x"):
+        return f"what is at {name} of the line"
     shown = _NEIGHBOUR.sub(lambda found: f"{found[1]} {'before' if found[2] else 'behind'} it", name)
     return f"{shown} (?)" if any(INDEX.sub("", name) in doubted(finding) for finding in one.findings) else shown
 
@@ -363,8 +401,13 @@ def _touched(one: RecordContention) -> str:
 
 
 def what_to_do(one: RecordContention) -> str:
-    """What is wrong, and what can help."""
-    return "; ".join(f"{kind}: {remedy}" if remedy else kind.value for kind, remedy, _ in _parts(one))
+    """What is wrong, and what can help; of a layout what `suggest` found, where it was asked."""
+    parts = [(kind, remedy) for kind, remedy, _ in _parts(one)]
+    if (known := one.suggested) and known.saves is not None:
+        parts = [(parts[0][0] if parts else TriageKind.UNKNOWN, known.what)]
+    elif known and not one.fixed:
+        parts = [(kind, known.what if kind in _OF_LAYOUT else remedy) for kind, remedy in parts]
+    return "; ".join(f"{kind}: {remedy}" if remedy else kind.value for kind, remedy in parts)
 
 
 def _separate(one: RecordContention, group: PairGroup) -> str:
@@ -373,11 +416,11 @@ def _separate(one: RecordContention, group: PairGroup) -> str:
     if one.fixed:
         return f"no order helps, all of it is one line: {_fewer(one, writer)}"
     if by_layout(one) == "-":
-        return "no order removes enough of it"
+        return "little of it"
     array = INDEX.sub("", group.pairs[0].writer)
     if all(INDEX.sub("", pair.victim) == array for pair in group.pairs):
         return f"align the elements of {array} to a line each"
-    return f"separate {writer} from {listed([shown_name(one, name) for name in group.victims], MOST_VICTIMS)}"
+    return f"try to separate {writer} from {listed([shown_name(one, name) for name in group.victims], MOST_VICTIMS)}"
 
 
 def _paragraph(one: RecordContention, title: str, unit: str, columns: int) -> str:

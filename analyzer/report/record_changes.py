@@ -6,12 +6,21 @@ An answer has the recommended change of the layout, changes of the structure, or
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 
 from linesmith.analyzer.base.text import listed, per_cent
-from linesmith.analyzer.model import Candidate, Finding, HolderChange, Interval, MemoryUse, SlabBasis, StructuralAdvice
+from linesmith.analyzer.model import (
+    Candidate,
+    Finding,
+    HolderChange,
+    Interval,
+    MemoryUse,
+    Outcome,
+    SlabBasis,
+    StructuralAdvice,
+)
 from linesmith.analyzer.report.candidate import (
     Numbered,
     Proposed,
@@ -22,16 +31,17 @@ from linesmith.analyzer.report.candidate import (
     saving,
     short_change,
 )
+from linesmith.analyzer.report.hot import UNATTRIBUTED, memory_of
 from linesmith.analyzer.report.prose import counted, flexible_table, shell_rows, short_title
 from linesmith.analyzer.report.structure import short_advice
-from linesmith.analyzer.sharing.findings import type_of
-from linesmith.analyzer.sharing.records import WORTH_CHANGING
+from linesmith.analyzer.sharing.parts import INDEX
+from linesmith.analyzer.sharing.records import WORTH_CHANGING, RecordPair, SuggestedChange, record_name
 
 # Rows of the table, and characters of a name in it.
 MOST_ROWS = 14
 MOST_NAME = 28
 LEAST_REST = 0.0005
-REST, UNKNOWN = "the rest", "not known"
+REST = "the rest"
 LEFT_OUT = "on lines that the report does not show, by its totals"
 # Caches, and records around the changed one, that are named.
 MOST_CACHES = MOST_HOLDERS = 2
@@ -39,6 +49,8 @@ HEAD = ("", "record", "share of\n{0}", "what to do", "name", "saves of {1}\n(80%
 # A variable is refused with these words, and has an answer that begins with those.
 NO_MEMBERS = "is a variable without members"
 ALONE = "a lone variable"
+# Where the details begin that a brief row leaves out.
+_DETAIL = re.compile(r" \(|; |, (?:so|whatever) |(?<!nothing)(?<!lines)(?<!variable): ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +87,15 @@ class RecordAnswer:
     @property
     def title(self) -> str:
         """The record's name, or that it is not known."""
-        return self.record or UNKNOWN
+        return self.record or UNATTRIBUTED
 
     @property
     def what(self) -> str:
         """The first change, or that there is none and why."""
         if self.changes:
             return self.changes[0].what
-        return f"nothing: {self.reason}" if self.lines and not self.reason.startswith(ALONE) else self.reason
+        answered = self.record and self.lines and not self.reason.startswith(ALONE)
+        return f"nothing: {self.reason}" if answered else self.reason
 
 
 def record_answers(suggested: Suggested) -> tuple[RecordAnswer, ...]:
@@ -92,7 +105,7 @@ def record_answers(suggested: Suggested) -> tuple[RecordAnswer, ...]:
     names = {finding.rank: one.name for one in whole for finding in one.findings}
     grouped: dict[str, list[Finding]] = {}
     for finding in suggested.findings:
-        grouped.setdefault(names.get(finding.rank, type_of(finding)), []).append(finding)
+        grouped.setdefault(names.get(finding.rank, record_name(finding)), []).append(finding)
     for name, share in shares.items():
         if name and share >= WORTH_CHANGING and not suggested.narrowed_to:
             grouped.setdefault(name, [])
@@ -104,14 +117,35 @@ def record_answers(suggested: Suggested) -> tuple[RecordAnswer, ...]:
         lines = tuple(proposed[one.rank] for one in found if one.rank in proposed)
         ones = [one for line in lines for one in numbered.get(line.finding.rank, ()) if one.candidate.recommended]
         ones.sort(key=lambda one: -one.candidate.judgement.saved)
-        advice = (one for line in lines for one in line.advice)
+        pairs = [pair for one in whole if one.name == record for pair in one.pairs]
+        advice = [_of_structure(one, suggested) for line in lines for one in line.advice]
         changes = (
             *(RecordChange(short_change(one.candidate), saved(one.candidate.judgement), numbered=one) for one in ones),
-            *(_of_structure(one, suggested) for one in advice),
+            *sorted(advice, key=lambda one: _weight(one, pairs), reverse=True),
         )
         reason = "" if changes else _reason(record, lines, shares[record])
+        if not record and not suggested.narrowed_to:
+            reason = ": ".join(filter(None, memory_of([one for one in whole if not one.name])))
         answers.append(RecordAnswer(rank, record, shares[record], tuple(found), lines, changes, reason))
     return tuple(answers)
+
+
+def _weight(one: RecordChange, pairs: Sequence[RecordPair]) -> tuple[float, float]:
+    """What a change of the structure saves, and what waits in the whole record for stores to its members."""
+    members = one.advice.members if one.advice else ()
+    waiting = sum(pair.contended.most for pair in pairs if INDEX.sub("", pair.writer).partition(".")[0] in members)
+    return one.saves.share if one.saves else 0.0, waiting
+
+
+def suggested_changes(answers: Sequence[RecordAnswer]) -> dict[str, SuggestedChange]:
+    """What `hot` shows of the answers, by record."""
+    best = explained(answers)
+    found = {}
+    for one in answers:
+        saves = [f"{it.saves}".partition(" (")[0] if it.saves else "" for it in one.changes]
+        what = ", ".join(row[3] for row in rows_of(one)).replace("; ", ", ")
+        found[one.record] = SuggestedChange(what, next(iter(saves), None), one is best)
+    return found
 
 
 def _of_structure(one: StructuralAdvice, suggested: Suggested) -> RecordChange:
@@ -122,17 +156,26 @@ def _of_structure(one: StructuralAdvice, suggested: Suggested) -> RecordChange:
     return RecordChange(short_advice(one, program=suggested.machine is None), saves, advice=one)
 
 
+def unchanged(lines: Sequence[Proposed]) -> Proposed | None:
+    """The line that says best why nothing changes: on some lines a record that is known may not be recognised."""
+
+    def rank(one: Proposed) -> tuple[bool, bool, bool]:
+        known = any(thing.outcome is Outcome.RESOLVED for thing in one.finding.objects[:1])
+        return not one.declined, not one.refusal, not known
+
+    return min(lines, key=rank, default=None)
+
+
 def _reason(record: str, lines: Sequence[Proposed], share: float) -> str:
     """Why nothing changes, in a clause."""
-    declined = next((one for one in lines if one.declined), None)
-    if declined is not None:
-        return _declined(declined)
-    refused = next((one for one in lines if one.refusal), None)
-    if refused is not None:
-        _, _, instead = refused.refusal.partition(f"{NO_MEMBERS}. Instead: ")
+    line = unchanged(lines)
+    if line is not None and line.declined:
+        return _declined(line)
+    if line is not None and line.refusal:
+        _, _, instead = line.refusal.partition(f"{NO_MEMBERS}. Instead: ")
         if instead:
             return f"{ALONE}: {instead.rstrip('.')}"
-        return reason_of(refused).partition(", so there is ")[0]
+        return reason_of(line).partition(", so there is ")[0]
     if not record:
         return "what lies there is not known"
     if share >= WORTH_CHANGING:
@@ -175,17 +218,13 @@ def explained(answers: Sequence[RecordAnswer]) -> RecordAnswer | None:
 
 
 def shown_answers(answers: Sequence[RecordAnswer]) -> list[RecordAnswer]:
-    """Those with rows of their own, numbered by row: with a change, then those that are not too small a part.
+    """Those with rows of their own, numbered by row: the first, as in the table of `hot`, if there is one to see there.
 
     That whose change saves most has one, however small a part it is.
     """
     best = explained(answers)
-    worth = sorted(
-        (one for one in answers if one.changes or one.share >= WORTH_CHANGING),
-        key=lambda one: (one is not best, not (one.changes or one.reason.startswith(ALONE))),
-    )
-    rows = accumulate(sum(1 for _ in rows_of(one)) for one in worth)
-    shown = sorted((one for one, row in zip(worth, rows, strict=True) if row <= MOST_ROWS), key=lambda one: one.rank)
+    worth = [one for one in answers if one.changes or one.share >= WORTH_CHANGING]
+    shown = [one for one in worth if one is best or one in worth[: MOST_ROWS - (best not in worth[:MOST_ROWS])]]
     return [replace(one, rank=number) for number, one in enumerate(shown, 1)]
 
 
@@ -197,13 +236,19 @@ def table_head(suggested: Suggested) -> tuple[str, ...]:
 
 
 def answers_text(
-    suggested: Suggested, answers: Sequence[RecordAnswer], shown: Sequence[RecordAnswer], columns: int
+    suggested: Suggested,
+    answers: Sequence[RecordAnswer],
+    shown: Sequence[RecordAnswer],
+    columns: int,
+    *,
+    brief: bool = False,
 ) -> list[str]:
     """A row for each record that is ``shown``, the others of the profile together in the last one.
 
-    Where no record has a cell of a column, its head is left out as well.
+    ``brief``: the first change alone, or the reason in a few words. Where no record has a cell of a column, its head is
+    left out as well.
     """
-    table = [cells for one in shown for cells in rows_of(one)]
+    table = [cells for one in shown for cells in rows_of(one, brief=brief)]
     share = 1 - sum(one.share for one in shown)
     if share >= LEAST_REST and not suggested.narrowed_to:
         parts = "; ".join(_rest(suggested, answers, {one.record for one in shown}, share))
@@ -215,7 +260,7 @@ def answers_text(
     heads = [(one if there else "").partition("\n") for one, there in zip(head, used, strict=True)]
     rows = [[first for first, _, _ in heads], [second for _, _, second in heads], *table]
     text = flexible_table(rows, HEAD.index("what to do"), "><><<<>>", columns)
-    unshown = suggested.hot and any(row[1] in (REST, UNKNOWN) and not row[3].startswith(LEFT_OUT) for row in table)
+    unshown = suggested.hot and any(row[1] in (REST, UNATTRIBUTED) and not row[3].startswith(LEFT_OUT) for row in table)
     return [*text, *(shell_rows("all records:", suggested.hot, columns) if unshown else ())]
 
 
@@ -234,21 +279,22 @@ def _rest(suggested: Suggested, answers: Sequence[RecordAnswer], shown: set[str]
         f"{len(larger)} more by --full": sum(larger),
         f"{counted(len(small), 'record')}{each}": sum(small.values()),
     }
-    parts["not attributed"] = unknown
+    parts[UNATTRIBUTED] = unknown
     parts["excluded"] = excluded
     parts[LEFT_OUT] = share - sum(parts.values())
     yield from (f"{what}: {part:.1%}" for what, part in parts.items() if part >= LEAST_REST)
 
 
-def rows_of(answer: RecordAnswer) -> Iterator[tuple[str, ...]]:
+def rows_of(answer: RecordAnswer, *, brief: bool = False) -> Iterator[tuple[str, ...]]:
     """The first change, and where that is one of the layout the first of the structure; or why there is none."""
     head = f"{answer.rank}", short_title(answer.title, MOST_NAME), f"{answer.share:.1%}"
+    what = _DETAIL.split(answer.what)[0] if brief else answer.what
     if not answer.changes:
-        yield *head, answer.what, *("" for _ in HEAD[4:])
+        yield *head, what, *("" for _ in HEAD[4:])
         return
     first, *others = answer.changes
-    yield *head, *_cells(first)
-    other = next((one for one in others if one.advice), None) if first.numbered else None
+    yield *head, what, *_cells(first)[1:]
+    other = next((one for one in others if one.advice), None) if first.numbered and not brief else None
     if other is not None:
         what, *cells = _cells(other)
         yield "", "", "", f"or: {what}", *cells

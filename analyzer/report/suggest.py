@@ -55,9 +55,10 @@ def render_text(suggested: Suggested, columns: int = WIDTH) -> str:
         return "\n\n".join([*blocks, prose(suggested.quiet, columns=columns)]) + "\n"
     if len(answers) > 1 or (answers and not suggested.narrowed_to):
         table = answers_text(suggested, answers, shown, columns)
-        while len(table) >= MOST_LINES - LEAST_BLOCK - blocks[0].count("\n") and len(shown) > 1:
-            shown.remove(min((one for one in shown if one is not first), key=lambda one: one.share))
-            table = answers_text(suggested, answers, shown, columns)
+        most = MOST_LINES - LEAST_BLOCK - blocks[0].count("\n")
+        while len(table) >= most and len(shown) > 1:
+            if len(table := answers_text(suggested, answers, shown, columns, brief=True)) >= most:
+                shown.remove(min((one for one in shown if one is not first), key=lambda one: one.share))
         blocks.append("\n".join(table))
     left = max(LEAST_BLOCK, MOST_LINES - "\n\n".join(blocks).count("\n"))
     rows = change_block(suggested, first, columns, left) if first else nothing_to_change(suggested, answers, columns)

@@ -37,7 +37,13 @@ from linesmith.analyzer.model import CacheLine, Finding, LineObject, ObjectKind,
 from linesmith.analyzer.sharing.contended_lock import name_locks
 from linesmith.analyzer.sharing.cost import removable_limit
 from linesmith.analyzer.sharing.findings import code_evidence, findings
-from linesmith.analyzer.sharing.records import WORTH_CHANGING, RecordContention, contention_by_record
+from linesmith.analyzer.sharing.records import (
+    WORTH_CHANGING,
+    RecordContention,
+    area_name,
+    contention_by_record,
+    record_name,
+)
 from linesmith.analyzer.slab.allocation import Kernel
 from linesmith.analyzer.slab.caches import machine_of, release_of
 
@@ -202,6 +208,8 @@ def _explained_anew(
 def narrowed(found: Explanation, record: str) -> Explanation:
     """Only the findings whose line holds a ``record``, as they are, and ``colder`` lines that hold one.
 
+    The ``record`` is a type, or a variable that ``contention_by_record`` calls by its own name.
+
     Where none of the hottest does, the colder ones are the findings. Only a look at every line of a report, or of
     samples, can tell which of them hold one.
     """
@@ -211,7 +219,10 @@ def narrowed(found: Explanation, record: str) -> Explanation:
     lines = left.lines
     if found.profile.recording is not None:
         lines = lines_known_to_hold(record, left, containment)
-        if not is_kernel(found.reading.layouts):
+        if not found.reading.layouts.variants(record):
+            known = ObjectMap(area for area in left.areas if area_name(area) == record)
+            lines = tuple(filter(known.met_on, left.lines))
+        elif not is_kernel(found.reading.layouts):
             lines = (*lines, *_about(record, lines_of_unknown_memory(left), found, containment))
         lines = lines[:MOST_COLDER]
     colder = _apart(holding(_explained(found, lines), record, containment) if lines else (), found, containment)
@@ -332,7 +343,7 @@ def _refuse_unfit(reading: Reading, profile: Profile, trust: Trust) -> None:
 
 
 def holding(found: Sequence[Finding], record: str, containment: Containment) -> tuple[Finding, ...]:
-    """The findings of lines on which a ``record`` was met: as an object, around one, or in one.
+    """The findings of lines on which a ``record`` was met: as an object, around one, or in one; or of its variable.
 
     Those on which it may be one, or around one, count only where none is known.
     """
@@ -341,7 +352,8 @@ def holding(found: Sequence[Finding], record: str, containment: Containment) -> 
         return one.type == record or (one.outcome is Outcome.RESOLVED and record in one.containers)
 
     sure = tuple(one for one in found if any(_holds(it, one, record, containment) for it in one.objects))
-    return sure or tuple(one for one in found if any(map(possible, one.objects)))
+    named = sure or tuple(one for one in found if record_name(one) == record)
+    return named or tuple(one for one in found if any(map(possible, one.objects)))
 
 
 def _holds(one: LineObject, finding: Finding, record: str, containment: Containment) -> bool:

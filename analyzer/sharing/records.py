@@ -87,6 +87,23 @@ class PairGroup:
     of_other: bool
 
 
+# The question under which an answer of `suggest` about the whole profile, with no options, is kept.
+SUGGESTED = ("suggested",)
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestedChange:
+    """What `suggest` says of a record: ``what`` to do, or why nothing.
+
+    ``saves`` is the figure of a change (``""``: not estimated), ``None`` where there is none; ``first`` tells that it
+    is the change that `suggest` explains.
+    """
+
+    what: str
+    saves: str | None = None
+    first: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class RecordContention:
     """All objects of a record (or one variable; ``""``: not known) with the contention on their ``lines``.
@@ -97,7 +114,8 @@ class RecordContention:
     members, ``several`` that those who meet are of different objects. ``findings`` are the lines that were explained,
     heaviest first; ``apart`` is the owner of what emulation makes hot. Of ``unknown`` contention the members are not
     known. ``program`` tells that this is no kernel: threads are what differ, not CPUs. ``callers`` are, by member and
-    function that missed on it, who called that one, with the misses; only of a recording.
+    function that missed on it, who called that one, with the misses; only of a recording. ``suggested`` is what
+    `suggest` found, where it was asked before.
     """
 
     name: str
@@ -115,6 +133,7 @@ class RecordContention:
     unknown: float = 0.0
     program: bool = False
     callers: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
+    suggested: SuggestedChange | None = None
 
     @property
     def type(self) -> str:
@@ -150,7 +169,7 @@ class RecordContention:
         for (writer, itself), pairs in found.items():
             victims = dict.fromkeys(INDEX.sub("[]", pair.victim) for pair in pairs)
             contended = sum((pair.contended for pair in pairs), Bounds())
-            of_other = OF_OTHER in pairs[0].victim + pairs[0].writer
+            of_other = OF_OTHER in pairs[0].victim + pairs[0].writer or (bool(self.name) and writer.startswith(_OFFSET))
             groups.append(PairGroup(writer, itself, tuple(pairs), tuple(victims), contended, of_other))
         return sorted(groups, key=lambda group: -group.contended.most)
 
@@ -175,15 +194,15 @@ def contention_by_record(
     total = sum(waits) or 1
     of_memory: dict[str, set[str]] = {}
     for one in explained.values():
-        of_memory.setdefault(_origin(one), set()).add(_name(one))
+        of_memory.setdefault(_origin(one), set()).add(record_name(one))
     groups: dict[tuple[str, str, str], _RecordSum] = {}
     frames = _frames(explained, profile, known) if profile.recording and layouts else {}
-    called = {id(area): (_memory(area), _area_name(area)) for area in (None, *profile.areas)}
+    called = {id(area): (_memory(area), area_name(area)) for area in (None, *profile.areas)}
     for line, contended in zip(profile.lines, waits, strict=True):
         finding = explained.get(line.rank)
         place, name = called[id(main_area(line, known))]
         if finding is not None:
-            place, name = _origin(finding) or place, _name(finding) or name
+            place, name = _origin(finding) or place, record_name(finding) or name
         elif len(of_memory.get(place, ())) == 1:
             name = next(iter(of_memory[place])) or name
         owner = finding.apart if finding else apart.get(line.address or 0, "")
@@ -207,7 +226,7 @@ def _frames(explained: Mapping[int, Finding], profile: Profile, known: ObjectMap
             continue
         held = known.at(begin + max(first.start, 0))
         if first.outcome is Outcome.RESOLVED and held:
-            found.setdefault((_origin(finding), _name(finding)), (first.layout, begin + first.start - held.start))
+            found.setdefault((_origin(finding), record_name(finding)), (first.layout, begin + first.start - held.start))
     return found
 
 
@@ -219,7 +238,8 @@ def shares_by_line(records: Iterable[RecordContention], findings: Iterable[Findi
     named = [one for one in records if one.name and not one.apart]
     by_name = {one.name: one.share for one in named}
     by_rank = {finding.rank: one.share for one in named for finding in one.findings}
-    shares = ((one.rank, by_rank.get(one.rank, by_name.get(_name(one), 0.0))) for one in findings if not one.apart)
+    lines = (one for one in findings if not one.apart)
+    shares = ((one.rank, by_rank.get(one.rank, by_name.get(record_name(one), 0.0))) for one in lines)
     return {rank: share for rank, share in shares if share}
 
 
@@ -245,7 +265,8 @@ def _memory(area: ObjectArea | None) -> str:
     return _OF_CPU.sub("", area.name if area.name.endswith(area.kind.value) else f"{area.kind.value} {area.name}")
 
 
-def _area_name(area: ObjectArea | None) -> str:
+def area_name(area: ObjectArea | None) -> str:
+    """What ``record_name`` calls an object of that memory."""
     if area is None:
         return ""
     name = _OF_CPU.sub("", area.name) if area.kind in _VARIABLES else ""
@@ -260,7 +281,7 @@ def _origin(finding: Finding) -> str:
     return _OF_CPU.sub("", "stack" if origin == "stack stack" else origin)
 
 
-def _name(finding: Finding) -> str:
+def record_name(finding: Finding) -> str:
     """The record, or the variable where that says more: one of a lock, a counter, a list head."""
     kind, _, variable = _origin(finding).partition(" ")
     size = finding.objects[0].size if finding.objects else None
@@ -364,7 +385,9 @@ class _RecordSum:
             waits, stores = (dict(self.users[*pair, writes].most_common(MOST_USERS)) for writes in (False, True))
             pairs.append(RecordPair(*pair, next(iter(stores), ""), self.pairs[pair], waits, stores))
         pairs.sort(key=lambda one: (-one.contended.most, one.victim == one.writer, one.victim))
-        several = 2 * self.several > sum(one.contended.most for one in pairs if one.victim != one.writer)
+        # In a record that is known they are next to it.
+        beside = self.several + sum(one.contended.most for one in pairs if name and one.writer.startswith(_OFFSET))
+        several = 2 * beside > sum(one.contended.most for one in pairs if one.victim != one.writer)
         kinds, own = self.kinds, (TriageKind.TRUE_SHARING, TriageKind.LOCK_CONTENTION)
         if self.own:
             kinds[max(own, key=kinds.__getitem__)] += self.own

@@ -278,18 +278,23 @@ def _conflict_pairs(tops: Sequence[TopMember]) -> tuple[ConflictPair, ...]:
     """Pairs of members of which one is written, heaviest first.
 
     The weight is what the meeting can explain: contended loads of the other member, and of the writer too
-    when both are written.
+    when both are written. Then the writer is the one for whose stores the other waits most.
     """
     total = sum(top.contended for top in tops)
     pairs = []
     for one, other in combinations(tops, 2):
         if one.written or other.written:
-            victim, writer = sorted((other, one), key=lambda top: (top.writes, top.written))
+            victim, writer = max(((one, other), (other, one)), key=lambda pair: _waits(*pair))
             weight = victim.contended + (writer.contended if victim.written else 0)
             first, second = sorted((one, other), key=lambda top: min(member.offset for member in top.members))
             if weight > 0 and weight >= PAIR_SHARE * total:
                 pairs.append(ConflictPair(first.name, second.name, writer.name, weight))
     return tuple(sorted(pairs, key=lambda pair: (-pair.weight, pair.first, pair.second)))
+
+
+def _waits(victim: TopMember, writer: TopMember) -> tuple[bool, int, int]:
+    """How probable it is that one member waits for stores to the other; without any sampled the hottest is written."""
+    return writer.written, victim.contended * writer.writes, writer.contended
 
 
 def _recorded_pairs(told: Sequence[Blame], tops: Sequence[TopMember]) -> tuple[ConflictPair, ...]:
@@ -301,7 +306,8 @@ def _recorded_pairs(told: Sequence[Blame], tops: Sequence[TopMember]) -> tuple[C
         if weight > 0 and weight >= PAIR_SHARE * total:
             first, second = sorted(names, key=lambda name: (places.get(name, 0), name))
             blamed = [one for one in told if one.victim != one.writer and {one.victim, one.writer} == names]
-            worst = max(blamed, key=lambda one: one.false + one.false_shadowed)
+            # Who waits most, as in the table of who waits for whom.
+            worst = max(blamed, key=lambda one: (one.false > 0, one.misses, one.false_shadowed))
             pairs.append(ConflictPair(first, second, worst.writer, weight))
     return tuple(sorted(pairs, key=lambda pair: (-pair.weight, pair.first, pair.second)))
 

@@ -8,6 +8,7 @@ handles in a cache that serves others too.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -38,11 +39,12 @@ from linesmith.plugins.registry import read_profiles
 from linesmith.tuner.replay.simulated import MeasuredRecord, RecordedMembers, simulated_metrics
 
 pytestmark = pytest.mark.xdist_group("one-identity")
-CHANNELS, SLOTS, HANDLES = (0xFFFF_8880_0400_0000 + number * 0x4000 for number in range(3))
+CHANNELS, SLOTS, HANDLES, TOTAL = (0xFFFF_8880_0400_0000 + number * 0x4000 for number in range(4))
 AREAS = (
     ObjectArea(ObjectKind.SLAB, "kmalloc-cg-192", CHANNELS, 192, 192, 21),
     ObjectArea(ObjectKind.SLAB, "kmalloc-cg-1k", SLOTS, 1024, 1024, 4),
     ObjectArea(ObjectKind.SLAB, "handles", HANDLES, 256, 256, 16, ("other", "handle"), ("handle",)),
+    ObjectArea(ObjectKind.GLOBAL, "total", TOTAL, 8, 8, 1),
 )
 
 
@@ -73,8 +75,9 @@ TOUCHES = (
         Touch(HANDLES + 256, *touch)
         for touch in (("put", "count", 0, 15), ("put", "late.func", 0, 4), ("node", "inode", 1, 12))
     ),
+    *(Touch(TOTAL, "add", "", cpu, 5) for cpu in (0, 1)),
 )
-WRITERS = {"pull": "head", "drain": "page", "node": "count"}
+WRITERS = {"pull": "head", "drain": "page", "node": "count", "add": ""}
 
 
 class Recorded(NamedTuple):
@@ -108,6 +111,8 @@ def made(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     def met(touch: Touch) -> tuple[int, int, bool]:
         """The instruction, the byte and whether it writes."""
         rows = [one for each in accesses_in(touch.function, code) for one in each.accesses if one.path == touch.path]
+        if touch.start == TOTAL:
+            return rows[0].address, TOTAL, True
         record = {"p": "channel", "f": "slot", "d": "slot", "n": "handle"}[touch.function[0]]
         record = "handle" if touch.function == "put" else record
         outer = layouts.variants(record)[0]
@@ -180,16 +185,22 @@ def objects(document: dict[str, Any]) -> dict[int, list[tuple[str, str, int, str
 
 def test_objects_of_general_and_merged_caches_are_known_and_elements_of_arrays_are_objects(made: Recorded) -> None:
     found = {one[0] for line in objects(made.json("hot")).values() for one in line}
-    assert found == {"channel", "slot", "handle"}
+    assert found == {"channel", "slot", "handle", ""}
     places = {one["name"]: one["places"][0] for one in made.json("hot")["records"]}
-    assert places == {"channel": "slab kmalloc-cg-192", "slot": "slab kmalloc-cg-1k", "handle": "slab handles"}
+    assert places == {
+        "channel": "slab kmalloc-cg-192",
+        "slot": "slab kmalloc-cg-1k",
+        "handle": "slab handles",
+        "total": "global total",
+    }
 
 
-@pytest.mark.parametrize("type_", ["channel", "slot", "handle"])
-def test_a_type_is_a_filter_of_what_is_found(type_: str, made: Recorded) -> None:
-    whole, part = made.json("hot"), made.json("hot", "--type", type_)
-    holding = [line for line in whole["lines"] if any(one["type"] == type_ for one in line["objects"])]
+@pytest.mark.parametrize("name", ["channel", "slot", "handle", "total"])
+def test_each_name_of_the_table_is_a_filter_of_what_is_found(name: str, made: Recorded) -> None:
+    whole, part = made.json("hot"), made.json("hot", "--type", name)
+    holding = [line for line in whole["lines"] if name in (line["objects"][0]["type"], line["objects"][0]["variable"])]
     assert part["lines"] == holding
+    assert {one["record"] for one in made.json("suggest", "--type", name)["records"]} == {name}
 
 
 @pytest.mark.parametrize(("type_", "traced"), [("channel", False), ("channel", True), ("handle", True)])
@@ -247,3 +258,27 @@ def test_the_patch_is_the_recommended_change_with_and_without_the_type(made: Rec
     drafts = [linesmith(*words, *more) for more in ((), ("--type", "channel"), ("--candidate", first["name"]))]
     assert [one.returncode for one in drafts] == [0, 0, 0], drafts[0].stderr
     assert len({one.stdout for one in drafts}) == 1
+
+
+def test_what_suggest_found_is_what_hot_shows_from_then_on(made: Recorded, tmp_path: Path) -> None:
+    """Before, `hot` sends to the command for all records; then to the one of which there is a change."""
+
+    def run(*words: str) -> str:
+        done = linesmith(words[0], made.elf, made.profile, *words[1:], cache=tmp_path / "cache")
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    before = run("hot")
+    told = [one in before for one in (" share     false  ", "next: linesmith suggest", "--type")]
+    assert told == [True, True, False]
+    run("suggest", "--growth", "64")
+    assert run("hot") == before, "what rests on options is not the usual answer"
+    records = json.loads(run("suggest", "--format", "json"))["records"]
+    after, changes = run("hot"), {one["record"]: one["changes"] for one in records}
+    assert " share   suggest  " in after
+    saved = {one: (found[0]["saves"] or {}).get("share", 0) for one, found in changes.items() if found}
+    first = max(saved, key=lambda one: saved[one])
+    assert re.search(rf"\nnext: linesmith suggest .*--type {first}\n", after.replace(" \\\n", ""))
+    advice = {one["name"]: one["advice"] for one in json.loads(run("hot", "--format", "json"))["records"]}
+    for record, found in changes.items():
+        assert not found or found[0]["what"].replace("; ", ", ") in advice[record]

@@ -101,6 +101,17 @@ def test_the_words_of_a_lock_without_a_type_are_one_lock() -> None:
     assert found.triage.kinds == ("lock contention",)
 
 
+@pytest.mark.parametrize(
+    ("name", "size", "kind"),
+    [("wq_lock", 8, "lock contention"), ("wq_clock", 8, "true sharing"), ("lock", 64, "true sharing")],
+)
+def test_a_variable_that_is_a_plain_number_is_a_lock_by_its_name(name: str, size: int, kind: str) -> None:
+    areas = areas_of(f"global {name} 0 {size}")
+    (found,) = explained(None, profile_of(line_of(accesses("0 take 80/9")), recording=RECORDING, areas=areas))
+    assert found.members[0].path == name
+    assert found.triage.kinds == (kind,)
+
+
 def test_a_plain_number_is_a_lock_by_its_name_or_its_type() -> None:
     members = [
         Member(name, kind, name, 0, size)

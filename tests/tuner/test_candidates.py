@@ -17,6 +17,7 @@ from linesmith.analyzer.model import (
     ConflictPair,
     Finding,
     Layout,
+    LineObject,
     Member,
     MoveKind,
     Outcome,
@@ -302,6 +303,13 @@ def test_a_line_without_a_known_object_is_refused() -> None:
 def test_what_is_not_rearranged() -> None:
     lock = struct("rw_semaphore", scalar("count"), scalar("owner"), scalar("wait_lock", 4))
     assert "a lock itself" in refused(meeting(lock, "owner", "count"), lock)
+    behind = finding(lock, [hot("count", 0, 8, 9, 9)], [ConflictPair("rw_semaphore", "id", "rw_semaphore", 9)])
+    assert "id and rw_semaphore are different objects. Instead: align each object to a cache line" in refused(
+        behind, lock
+    )
+    word = LineObject("", None, 0, 1.0, Outcome.RESOLVED, variable="wq_lock", size=8)
+    alone = replace(diagnosed(TriageKind.LOCK_CONTENTION), objects=(word,))
+    assert "wq_lock is a lock itself. Instead: shard the lock" in refused(alone)
     either = union("", scalar("x"), scalar("y"))
     layout = struct("s", held("", either), scalar("z", 64))
     seen = [hot("x", 0, 8, 9), hot("y", 0, 8, writes=9)]
@@ -310,7 +318,7 @@ def test_what_is_not_rearranged() -> None:
     packed = replace(ONE, members=(replace(ONE.members[0], size=1), replace(ONE.members[1], offset=1)), size=9)
     assert "packed" in refused(meeting(packed, "b", "a"), packed)
     across = finding(ONE, [hot("a", 0, 8, 9, 9)], [ConflictPair("a", "0x28", "a", 9)])
-    assert "a and 0x28 are not both members of one struct s" in refused(across)
+    assert "a and what is at 0x28 of the line are not both members of one struct s" in refused(across)
 
 
 def test_members_that_are_apart_already_mean_another_build() -> None:

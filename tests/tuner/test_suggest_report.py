@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from documented import obeys, page_of
 from hand_made import finding, held, hot, scalar, struct, table, union
-from proposals_by_hand import LINE, MEMORY, POOL, SPLIT, aligned, moved, proposed, replayed, suggested
+from proposals_by_hand import ELF, LINE, MEMORY, POOL, SPLIT, aligned, moved, proposed, replayed, suggested
 from text_cases import files_in
 
 from linesmith.analyzer.model import (
@@ -25,12 +25,15 @@ from linesmith.analyzer.model import (
     MemoryUse,
     Move,
     MoveKind,
+    Profile,
     SlabBasis,
     Strategy,
     StructuralAdvice,
 )
 from linesmith.analyzer.report import suggest
 from linesmith.analyzer.report.candidate import Proposed, member_heat, short_change
+from linesmith.analyzer.report.findings import ProfileSection
+from linesmith.analyzer.report.hot import render_table
 from linesmith.analyzer.report.pahole import excerpt
 from linesmith.analyzer.report.prose import wrapped
 from linesmith.analyzer.sharing.parts import users_of
@@ -104,6 +107,26 @@ def test_the_change_that_saves_most_is_explained_and_one_without_a_figure_last()
     assert ": move used behind id, candidate cjrcg\n" in many.partition("list")[2], (
         "which has a row, though it is a small part"
     )
+
+
+def test_the_hottest_records_are_answered_whatever_the_colder_ones_save() -> None:
+    def line(rank: int, made: Proposed) -> Proposed:
+        objects = (replace(LINE.objects[0], type=f"type{rank}"),)
+        return replace(made, finding=replace(LINE, rank=rank, share=0.08 - rank / 250, objects=objects))
+
+    hopeless = Proposed(LINE, refusal=f"Line 0: {NO_HELP[:-1]}, because of this: that.")
+    text = text_of(line(0, hopeless), *(line(rank, proposed(moved(), advice=(SPLIT,))) for rank in range(1, 18)))
+    table = text.split("\n\n")[1]
+    assert re.search(r"\n 1 +type0 +8\.0% +nothing: of this\n", table), "in one line, for there are many"
+    assert [f" type{rank} " in table for rank in range(18)] == [True] * 14 + [False] * 4
+    assert "\n" + " " * 4 + "the rest" in table
+
+
+def test_of_a_record_that_is_known_the_reason_is_not_a_line_where_it_is_not() -> None:
+    unknown = replace(HOPELESS, finding=replace(LINE, rank=3, objects=()), refusal="Line 3: no object is known.")
+    sure = Proposed(replace(LINE, rank=4), refusal=f"Line 4: {NO_HELP[:-1]}, because of this.")
+    record = RecordContention("pool", (), 2, 9.0, 0.9, Bounds(), findings=(unknown.finding, sure.finding))
+    assert re.search(r"  pool +90\.0%  nothing: of this\n", text_of(unknown, sure, records=(record,)))
 
 
 def test_what_remains_is_what_the_replay_leaves_not_a_limit_of_the_profile() -> None:
@@ -245,6 +268,18 @@ SHARES = (("", 0.3, ""), ("pool", 0.5, ""), ("node", 0.15, ""), ("leaf", 0.005, 
 ELSEWHERE = tuple(
     RecordContention(name, ("heap",), 2, 10.0, share, Bounds(0.0, 0.0), apart=apart) for name, share, apart in SHARES
 )
+
+
+def test_what_is_not_attributed_has_the_words_of_hot() -> None:
+    memory = RecordContention("", ("pages free page",), 5, 10.0, 0.3, Bounds())
+    nothing = Proposed(finding(POOL, [hot("id", 120, 4, 9, 9)], rank=3), refusal="Line 3: no object is known.")
+    records = (memory, replace(memory, places=("stack",), lines=2, share=0.1, findings=(nothing.finding,)))
+    text = text_of(nothing, findings=(nothing.finding,), records=records)
+    assert re.search(r"not attributed +40\.0% +7 lines: free pages 30\.0%, stack 10\.0%\n", text)
+    profile = ProfileSection(Profile("c2c.txt", "", "hitm", ()), 1, 1)
+    assert "not attributed to a record (7 lines): free pages 30.0%, stack 10.0%\n" in render_table(
+        records, ELF, profile
+    )
 
 
 def test_small_records_and_unknown_lines_are_one_row() -> None:

@@ -152,7 +152,12 @@ def refuse_hopeless(finding: Finding, layouts: Layouts) -> None:
     part = target.outcome is Outcome.INNER_TYPE_ONLY and layout.size > CACHE_LINE_BYTES
     if not part and target.outcome is not Outcome.RESOLVED:
         raise NothingToSuggest(f"{where}: {_unknown_object(finding)}.")
+    places = visible_places(layout, layouts)
     if is_lock(target.type):
+        met = next((pair for pair in finding.triage.pairs if {pair.first, pair.second} - {target.type, *places}), None)
+        if met is not None and TriageKind.LOCK_CONTENTION not in finding.triage.kinds:
+            reason = f"{met.reader} and {met.writer} are different objects"
+            raise _refusal(finding, TriageKind.SEVERAL_OBJECTS, reason)
         raise _refusal(finding, TriageKind.LOCK_CONTENTION, f"the object is a {target.type}, a lock itself")
     if not finding.triage.pairs:
         # The array of the object whose elements disturb each other.
@@ -166,10 +171,10 @@ def refuse_hopeless(finding: Finding, layouts: Layouts) -> None:
             why = "who takes over an object fetches its line, whatever the order. Instead: reuse it on one CPU"
             raise NothingToSuggest(f"{where}: moving members does not help, because {why}.")
         raise _refusal(finding, kind, REASONS[kind])
-    places = visible_places(layout, layouts)
     if not any(pair.first in places and pair.second in places for pair in finding.triage.pairs):
-        names = f"{finding.triage.pairs[0].first} and {finding.triage.pairs[0].second}"
-        reason = f"{names} are not both members of one {layout.title}"
+        pair = finding.triage.pairs[0]
+        names = (f"what is at {one} of the line" if one[0].isdigit() else one for one in (pair.first, pair.second))
+        reason = f"{' and '.join(names)} are not both members of one {layout.title}"
         raise _refusal(finding, TriageKind.SEVERAL_OBJECTS, reason)
 
 
@@ -182,6 +187,8 @@ def _refuse_variable(finding: Finding, target: LineObject) -> NothingToSuggest:
     reason = f"{target.variable} is a variable without members"
     if kind in UNDECIDED:
         return _refusal(finding, kind, reason)
+    if kind is TriageKind.LOCK_CONTENTION:
+        return _refusal(finding, kind, f"{target.variable} is a lock itself")
     less = "align it to a line of its own, or store to it less often" if len(finding.objects) > 1 else STORE_LESS
     return NothingToSuggest(f"Line {finding.rank}: moving members does not help, because {reason}. Instead: {less}.")
 

@@ -7,6 +7,7 @@ The templates print values of the model; what they cannot work out themselves is
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from markupsafe import Markup
@@ -51,7 +52,13 @@ from linesmith.analyzer.report.html.page import (
     why,
 )
 from linesmith.analyzer.report.prose import counted, first_of, labelled
-from linesmith.analyzer.report.record_changes import record_answers, rows_of, shown_answers, table_head
+from linesmith.analyzer.report.record_changes import (
+    record_answers,
+    rows_of,
+    shown_answers,
+    suggested_changes,
+    table_head,
+)
 from linesmith.analyzer.report.structure import tables
 from linesmith.analyzer.sharing.findings import accounts, type_of
 
@@ -78,7 +85,8 @@ def render_profile(suggested: Suggested, part: ProfileSection, unchecked: Sequen
     names = listed(dict.fromkeys(filter(None, map(type_of, findings))), MOST_HEADING)
     report = f", report {part.section} of {part.sections}" if part.sections > 1 else ""
     # What to do about each record, as `suggest` tabulates it, with its hottest line that has a section.
-    answers = shown_answers(record_answers(suggested))
+    every = record_answers(suggested)
+    answers, known = shown_answers(every), {} if suggested.narrowed_to else suggested_changes(every)
     places = [next((found.rank for found in one.findings if found.rank in ranks), None) for one in answers]
     content = {
         # The profile's file, which report in it, and the records that are hot in it; no path of this machine.
@@ -86,7 +94,8 @@ def render_profile(suggested: Suggested, part: ProfileSection, unchecked: Sequen
         "facts": tuple(_facts(suggested, part)),
         "head": [one.replace("\n", " ") for one in table_head(suggested)[1:]],
         "records": [{"place": place, "cells": [*rows_of(one)]} for place, one in zip(places, answers, strict=True)],
-        "shares": tuple(record_rows(suggested.records, part)),
+        "saved": "suggest saves" if known else "false sharing",
+        "shares": tuple(record_rows([replace(one, suggested=known.get(one.name)) for one in suggested.records], part)),
         "sections": tuple(
             _finding(finding, numbered.get(finding.rank, ()), suggested, profile) | {"alike": alike}
             for finding, alike in (*shown, *more)
