@@ -60,7 +60,7 @@ MOST_WHY, MOST_FUNCTIONS = 2, 2
 MOST_ROWS, MOST_REASONS, MOST_ACCESSORS = 2, 3, 4
 # Files that a reader has to give, or gave none of.
 PLAN = "PLAN.toml: see docs/tuning.md"
-_NOT_YET = "not yet: only when `then`, on hardware, has shown the gain"
+_NOT_YET = "not yet: only when `linesmith bench`, on hardware, has shown the gain"
 _OWN_FILE = (
     "give the ELF file of the build that was profiled; or a perf.data and a `linesmith snapshot` of the same boot,"
     " which names objects by address"
@@ -126,9 +126,11 @@ def change_block(suggested: Suggested, answer: RecordAnswer, columns: int, most:
     commands = "\n".join(_commands(first, answer, suggested, columns) if suggested.given else ()).splitlines()
     block = title.splitlines()
     room, lines_of = most - len(block) - len(commands), list[list[str]]()
-    # Pairs for which there is no room are in the sum of what is not listed.
-    for pairs in range(MOST_WHY if first.numbered else 0, -1, -1):
-        rows = _block_rows(answer, suggested, columns, MOST_LINES if most >= ROOMY else MOST_LINES // 2, pairs)
+    # Pairs for which there is no room are in the sum of what is not listed; one says why before lines are drawn.
+    drawn = MOST_LINES if most >= ROOMY else MOST_LINES // 2
+    sizes = [*((drawn, pairs) for pairs in range(MOST_WHY, 0, -1)), (1, 1)] if first.numbered else [(drawn, 0)]
+    for lines_drawn, pairs in sizes:
+        rows = _block_rows(answer, suggested, columns, lines_drawn, pairs)
         lines_of = [label_rows([row], LABEL, columns)[0].splitlines() for row in rows]
         if sum(map(len, lines_of)) <= room:
             break

@@ -242,7 +242,9 @@ def memory_of(unknown: Sequence[RecordContention]) -> tuple[str, str]:
     count = sum(one.lines for one in unknown)
     reasons = (one.objects[0].reason for record in unknown for one in record.findings if one.objects)
     reason = next(filter(None, reasons), "")
-    words = [listed(known, MOST_PLACES), f"the hottest, because {reason}" if reason and count > 1 else reason]
+    if reason and count > 1:
+        reason = f"the hottest, because {reason.replace(' fits it', ' fits the likeliest type')}"
+    words = [listed(known, MOST_PLACES), reason]
     return counted(count, "line"), "; ".join(filter(None, words))
 
 
@@ -476,16 +478,18 @@ def _share(one: RecordContention, amount: Bounds) -> str:
 
 
 def users_in(one: RecordContention, pairs: Sequence[RecordPair], most: int = MOST_FUNCTIONS, *, writes: bool) -> str:
-    """Who waits, or who was seen to store, else whose code does, and who called most of them."""
+    """Who waits, or who was seen to store, else whose code does, and who called those that are named."""
     users, callers = Counter[str](), Counter[str]()
     for pair in pairs:
-        found = pair.stores if writes else pair.waits
-        users.update(found)
-        callers[one.called_from(pair.writer if writes else pair.victim, found)] += round(pair.contended.most)
+        users.update(pair.stores if writes else pair.waits)
     name = INDEX.sub("", pairs[0].writer if writes else pairs[0].victim)
     own = [member for member in _members(one) if name in (member.top, member.path)]
     names = [user for user, _ in users.most_common()] or list(users_of(name, own, writing=writes))
+    most = 2 if len(names) == 2 else most
+    for pair in pairs:
+        found = set(names[:most]).intersection(pair.stores if writes else pair.waits)
+        callers[one.called_from(pair.writer if writes else pair.victim, found)] += round(pair.contended.most)
     caller = next((caller for caller, _ in callers.most_common() if caller), "")
     called = f", called from {caller}" if caller else ", callers not recorded" * bool(one.callers)
     seen = not (writes and own) or one.findings[0].simulated or any(member.writes for member in own)
-    return f"{listed(names, 2 if len(names) == 2 else most)}{'' if seen else ' (inferred)'}{called}" if names else ""
+    return f"{listed(names, most)}{'' if seen else ' (inferred)'}{called}" if names else ""

@@ -251,7 +251,8 @@ def answers_text(
     table = [cells for one in shown for cells in rows_of(one, brief=brief)]
     share = 1 - sum(one.share for one in shown)
     if share >= LEAST_REST and not suggested.narrowed_to:
-        parts = "; ".join(_rest(suggested, answers, {one.record for one in shown}, share))
+        several = [*_rest(suggested, answers, {one.record for one in shown}, share)]
+        parts = "; ".join(several) if len(several) > 1 else "".join(several).rpartition(": ")[0]
         table.append(("", REST, f"{share:.1%}", parts, *("" for _ in HEAD[4:])))
     head = table_head(suggested)
     if not any("%" in row[5] for row in table):

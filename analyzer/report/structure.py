@@ -13,6 +13,8 @@ from linesmith.analyzer.report.prose import WIDTH, Json, counted, fields_of, lab
 
 LABEL = 12
 MOST_SAMPLED = 5
+# Of the function sampled most; what was sampled less is not listed.
+LEAST_SAMPLED = 0.01
 MOST_OTHERS = 4
 MOST_MEMBERS = 3
 
@@ -54,7 +56,8 @@ def short_advice(one: StructuralAdvice, *, program: bool) -> str:
 
 def _accessors(accessors: Sequence[Accessor]) -> Iterator[str]:
     """The functions that were sampled most, each with what it does; the others by name."""
-    sampled = [one for one in accessors if one.samples][:MOST_SAMPLED]
+    least = LEAST_SAMPLED * max((one.samples for one in accessors), default=0)
+    sampled = [one for one in accessors if one.samples > least][:MOST_SAMPLED]
     for one in sampled:
         held = ", takes the lock" if one.holds_lock else ""
         updated = [name for name in one.writes if name in one.reads]
@@ -64,8 +67,9 @@ def _accessors(accessors: Sequence[Accessor]) -> Iterator[str]:
             ("reads", [name for name in one.reads if name not in updated]),
         )
         does = "; ".join(f"{verb} {', '.join(names)}" for verb, names in verbs if names)
-        yield f"{one.function} ({one.samples:,} accesses{held}){f': {does}' if does else ''}"
-    others = [one.function for one in accessors if one not in sampled]
+        through = "" if does else ", through functions that it calls"
+        yield f"{one.function} ({one.samples:,} accesses{held}{through}){f': {does}' if does else ''}"
+    others = [one.function for one in accessors if not one.samples]
     if others:
         yield f"{'also accessed' if sampled else 'accessed'}, by the code alone, in {listed(others, MOST_OTHERS)}"
 

@@ -219,7 +219,7 @@ def test_a_contended_lock_is_sharded_with_what_was_seen_with_it() -> None:
     assert (one.kind, one.members) == (StructureKind.SHARD, ("tree_lock", "tree"))
     assert one.reasons == (
         "60% of the contended loads on its line are of tree_lock, after another CPU's store to it",
-        "functions of locks seen on it: down_write, rwsem_spin_on_owner",
+        "taken and released there by down_write, rwsem_spin_on_owner",
         "tree belongs to it: 2 of 2 functions that write it take the lock",
     )
     assert [(who.function, who.reads, who.holds_lock) for who in one.accessors] == [("tree_add", ("tree",), True)]

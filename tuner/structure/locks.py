@@ -129,7 +129,7 @@ def _reasons(case: Case, lock: ContendedLock, guarded: Sequence[Protected]) -> I
         yield f"{share:.0%} of the {case.finding.unit} on its line are of {lock.name}, after another CPU's store to it"
     waiting = [name for name in sampled(case, (lock.name,)) if takes_lock(name)]
     if waiting:
-        yield f"functions of locks seen on it: {', '.join(waiting[:4])}"
+        yield f"taken and released there by {', '.join(waiting[:4])}"
     if share_reading := _read_share(case, lock.name):
         yield f"{share_reading:.0%} of their accesses are of functions that take it for reading"
     for one in guarded:
