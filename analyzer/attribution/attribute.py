@@ -140,7 +140,7 @@ def _why_no_evidence(line: CacheLine, evidence: CodeEvidence) -> str:
     if not names:
         return "no function of this line is named: its code is not in the ELF file, and the profile has no name for it"
     if not any(evidence_of(access, evidence).records for access in line.accesses):
-        return f"the ELF file declares nothing that {', '.join(sorted(filter(None, names))[:3])} could touch"
+        return f"no type of the ELF file fits what {', '.join(sorted(filter(None, names))[:3])} touched"
     return "no type of the ELF file has members at these offsets that these functions could touch"
 
 

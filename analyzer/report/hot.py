@@ -283,7 +283,7 @@ _FEWER = (
     (r"list_(?:bl_)?(?:head|node)|\b(?:next|prev|pprev|first)\Z", "shard or shorten the list of {}"),
     (r"atomic|refcount|kref|percpu_(?:counter|ref)", "count {} per CPU or in batches"),
     (r"[*\[]|^(?:struct|union|class|float|double)\b", _OTHER_ALGORITHM),
-    (r"\b_?[Bb]ool\b|^enum|(?:_|\b)(?:flags?|state)\Z|\b(?:on|is|has)_\w+\Z", "read {} before writing it"),
+    (r"\b_?[Bb]ool\b|^enum|(?:_|\b)(?:flags?|state)\Z|\b(?:on|is|has)_\w+\Z", "write {} only where its value changes"),
     ("", "write {} less often (a counter: per CPU, a flag: read it first)"),
 )
 

@@ -49,7 +49,7 @@ def short_advice(one: StructuralAdvice, *, program: bool) -> str:
         StructureKind.PULL_IN: f"put what {first} points to into {one.type}",
         StructureKind.PUSH_OUT: f"put {names} into an object of its own",
         StructureKind.SHRINK: f"make {first} smaller",
-        StructureKind.READ_FIRST: f"read {names} before writing",
+        StructureKind.READ_FIRST: f"write {names} only where the value changes",
         StructureKind.COUNT_APART: counters if program else f"count {names} per CPU",
     }[one.kind]
 

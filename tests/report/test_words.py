@@ -82,7 +82,7 @@ def test_what_emulation_makes_hot_and_what_is_not_known_are_a_row_each() -> None
     profile = Profile("test", "", "hitm", tuple(lines), recording=recording, areas=(queue,))
     found = findings(profile, LayoutTable([]), ())
     shown = render_table(contention_by_record(found, profile), ELF, ProfileSection(profile, 1, 1)).splitlines()
-    assert any("not attributed to a record (1 line): the ELF file declares nothing that take" in one for one in shown)
+    assert any("not attributed to a record (1 line): no type of the ELF file fits what take" in one for one in shown)
     assert " 50.0%            excluded, hotter under emulation: the scheduler 50.0%" in shown
     assert "    - an object of the scheduler: emulation makes it hotter than hardware does" in rows(
         *found, profile=profile
@@ -279,8 +279,8 @@ def test_the_advice_is_about_the_members_that_meet_in_its_row() -> None:
     ("declared", "path", "fewer"),
     [
         ("atomic_long_t", "load_avg", "count load_avg per CPU or in batches"),
-        ("bool", "dead", "read dead before writing it"),
-        ("int", "on_rq", "read on_rq before writing it"),
+        ("bool", "dead", "write dead only where its value changes"),
+        ("int", "on_rq", "write on_rq only where its value changes"),
         ("struct rb_node *", "shared.rb.rb_left", "shard or shorten the tree of shared.rb.rb_left"),
         ("struct list_head *", "lru.prev", "shard or shorten the list of lru.prev"),
         ("struct pglist_data *", "pgdat", "only another algorithm writes pgdat less often"),
