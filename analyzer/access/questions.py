@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -186,6 +187,7 @@ class _PlaceRows:
     path: int
 
 
+@lru_cache(maxsize=64)
 def accesses_of(layout: Layout, layouts: Layouts, accesses: AccessMap) -> TypeAccesses:
     """Every resolved access to a ``layout`` object, by member; all counts are zero where there is none."""
     entries = _entries(layout.id, accesses)
