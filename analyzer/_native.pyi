@@ -129,3 +129,9 @@ def read_operands(
     path: str, functions: Sequence[str], prefixes: Sequence[str], debug_directories: Sequence[str] = ...
 ) -> bytes:
     """JSON list of ``model.Operand`` for the functions named (and those whose names begin with a prefix)."""
+
+def is_plain(document: bytes) -> bool:
+    """Whether all numbers of a MessagePack document are from 0 to 2^64 - 1, and its texts printable ASCII.
+
+    False also for a damaged one, and for one with values that no profile has.
+    """

@@ -137,7 +137,10 @@ def read_profiles(path: Path) -> tuple[Profile, ...]:
 
 
 def _read(path: Path, name: str) -> tuple[Profile, ...]:
-    return tuple(map(printable_profile, _source_of(path, name).read(path, name)))
+    source = _source_of(path, name)
+    found = source.read(path, name)
+    # To look through all texts of a large profile takes long, and linesmith's own has been.
+    return found if getattr(source, "printable", False) else tuple(map(printable_profile, found))
 
 
 def _source_of(path: Path, name: str) -> ProfileSource:

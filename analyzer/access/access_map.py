@@ -50,7 +50,7 @@ class NameTable:
         for text in (stem + b"\0", stem + b"."):
             place = heap.find(text)
             while place >= 0:
-                found.append(int(np.searchsorted(self.ends, place, side="right")))
+                found.append(int(np.searchsorted(self.ends, np.uint64(place), side="right")))
                 place = heap.find(text, place + 1)  # two may share the zero between them
         return sorted(found)
 
@@ -127,6 +127,12 @@ class AccessMap:
     def rows_of_function(self, function: int) -> NDArray[np.uint32]:
         """The rows of a function's code, by address."""
         return self.function_rows[int(self.function_starts[function]) : int(self.function_starts[function + 1])]
+
+    def entries_of(self, layout_id: int) -> tuple[int, int]:
+        """The first entry of the layout, and the one behind its last."""
+        # A number of another type would have the whole column copied.
+        first, last = self.entry_layout.searchsorted(np.array((layout_id, layout_id + 1), self.entry_layout.dtype))
+        return int(first), int(last)
 
     def chain_of(self, chain: int) -> tuple[str, ...]:
         """The names of the inlined functions, outermost first."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,9 +164,9 @@ def writing_ways(layout_id: int, offset: int, size: int, accesses: AccessMap) ->
     ``refcount_dec_and_test`` says more than a write. Counts are instructions; an empty chain is code of the function
     itself.
     """
-    first, last = np.searchsorted(accesses.entry_layout, (layout_id, layout_id + 1))
+    first, last = accesses.entries_of(layout_id)
     found: set[int] = set()
-    for number in range(int(first), int(last)):
+    for number in range(first, last):
         place, begin = int(accesses.entry_place[number]), int(accesses.entry_offset[number])
         if begin < offset + size and offset < begin + max(int(accesses.place_width[place]), 1):
             rows = accesses.rows_of_place(place)
@@ -186,6 +187,7 @@ class _PlaceRows:
     path: int
 
 
+@lru_cache(maxsize=64)
 def accesses_of(layout: Layout, layouts: Layouts, accesses: AccessMap) -> TypeAccesses:
     """Every resolved access to a ``layout`` object, by member; all counts are zero where there is none."""
     entries = _entries(layout.id, accesses)
@@ -247,7 +249,7 @@ def touching(layout: Layout, accesses: AccessMap) -> Callable[[int, int], Member
 
 def touched_alone(layout_id: int, accesses: AccessMap) -> bool:
     """Whether some code touches such a record without knowing what holds it: it got the record's own address."""
-    first, last = np.searchsorted(accesses.entry_layout, (layout_id, layout_id + 1))
+    first, last = accesses.entries_of(layout_id)
     places = accesses.entry_place[first:last]
     alone = (accesses.entry_path[first:last] == 0) & (
         accesses.entry_offset[first:last] == accesses.place_offset[places]
@@ -256,9 +258,9 @@ def touched_alone(layout_id: int, accesses: AccessMap) -> bool:
 
 
 def _entries(layout_id: int, accesses: AccessMap) -> list[_PlaceRows]:
-    first, last = np.searchsorted(accesses.entry_layout, (layout_id, layout_id + 1))
+    first, last = accesses.entries_of(layout_id)
     found = []
-    for number in range(int(first), int(last)):
+    for number in range(first, last):
         place, offset = int(accesses.entry_place[number]), int(accesses.entry_offset[number])
         rows = accesses.rows_of_place(place)
         rows = rows[_RESOLVED[accesses.outcome[rows]]]

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -209,7 +211,7 @@ def by_function(
         base = name if name in wanted else name.partition(".")[0] or name
         if base in wanted or (cut and base.startswith(cut)):
             numbers.setdefault(base, []).append(number)
-    outermost = _Outermost(accesses, containment)
+    outermost = _outermost(accesses, containment)
     found = {}
     for name, group in numbers.items():
         rows = np.concatenate([accesses.rows_of_function(number) for number in group]).astype(np.int64)
@@ -222,7 +224,7 @@ def by_instruction(addresses: Iterable[int], accesses: AccessMap, containment: C
     """What the instructions at these addresses of the file touch; those of which that is not known are left out."""
     asked = np.array(sorted(set(addresses)), np.uint64)
     rows = resolve(asked, accesses)
-    outermost = _Outermost(accesses, containment)
+    outermost = _outermost(accesses, containment)
     found = {}
     for address, row in zip(asked.tolist(), rows.tolist(), strict=True):
         if row != NO_ROW:
@@ -251,36 +253,62 @@ def together(many: Iterable[CodeTouches]) -> CodeTouches:
     return CodeTouches(spots, inside, resolved, counted, min(one.trust for one in distinct), places, elements)
 
 
+class _Touch(NamedTuple):
+    """What an access to a place touches: the ``spot`` in the outermost record, and what else it means.
+
+    ``element`` is the same with elements of arrays distinguished, ``inside`` the same bytes as spots of the larger
+    records in which they lie, ``words`` name it.
+    """
+
+    spot: Spot
+    element: Spot
+    inside: frozenset[Spot]
+    words: str
+
+
+@lru_cache(maxsize=1)
+def _outermost(accesses: AccessMap, containment: Containment) -> _Outermost:
+    return _Outermost(accesses, containment)
+
+
 class _Outermost:
-    """The spot of each place of a map, and the spots within it; of places in no record there are none."""
+    """What each place of a map is of the outermost record; functions share places, so each is looked up once."""
 
     def __init__(self, accesses: AccessMap, containment: Containment) -> None:
         self.accesses = accesses
         self.containment = containment
+        self._known: dict[int, _Touch | None] = {}
         whole = (accesses.entry_path == 0) & (accesses.entry_offset == accesses.place_offset[accesses.entry_place])
         self._places = accesses.entry_place[whole]
         self._layouts = accesses.entry_layout[whole]
         order = np.argsort(self._places, kind="stable")
         self._places, self._layouts = self._places[order], self._layouts[order]
 
-    def spot(self, place: int) -> Spot | None:
-        """The outermost record of a place and the offset in it, elements of arrays distinguished."""
-        first, last = np.searchsorted(self._places, (place, place + 1))
-        records = [self.containment.layouts.by_id(int(one)) for one in self._layouts[first:last]]
+    def touch(self, place: int) -> _Touch | None:
+        """What an access to the place touches; ``None`` of one in no record."""
+        if place not in self._known:
+            self._known[place] = self._touch(place)
+        return self._known[place]
+
+    def _touch(self, place: int) -> _Touch | None:
+        first, last = self._places.searchsorted(np.array((place, place + 1), self._places.dtype)).tolist()
+        records = [self.containment.layouts.by_id(one) for one in self._layouts[first:last].tolist()]
         if not records:
             return None
         # A nameless first member begins where its record does, so that both look like the outermost one.
         outer = max(records, key=lambda record: (record.size, bool(record.name), -record.id))
-        return outer.id, int(self.accesses.place_offset[place])
+        accesses, offset = self.accesses, int(self.accesses.place_offset[place])
+        spot, path = self.containment.folded(outer.id, offset), accesses.place_path[place]
+        member = f".{path}" if path else f"+{offset:#x}"
+        words = accesses.types[int(accesses.place_type[place])] + member
+        return _Touch(spot, (outer.id, offset), self._inside(*spot), words)
 
-    def inside(self, spot: Spot) -> set[Spot]:
-        """The same bytes as spots of the larger records in which they lie."""
-        layout, offset = spot
+    def _inside(self, layout: int, offset: int) -> frozenset[Spot]:
         entered = {
             one for leaf in self.containment.leaves(layout, offset) for one in leaf.entered if one.offset or one.path
         }
         large = (one for one in entered if self.containment.layouts.by_id(one.record).size >= CACHE_LINE_BYTES)
-        return {self.containment.folded(one.record, offset - one.offset) for one in large}
+        return frozenset(self.containment.folded(one.record, offset - one.offset) for one in large)
 
 
 def _touches(rows: NDArray[np.int64], trust: float, outermost: _Outermost) -> CodeTouches:
@@ -296,19 +324,16 @@ def _touches(rows: NDArray[np.int64], trust: float, outermost: _Outermost) -> Co
     elements: set[Spot] = set()
     for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
         place, kind = divmod(key, 4)
-        element = outermost.spot(place)
-        if element is None:
+        touch = outermost.touch(place)
+        if touch is None:
             continue
-        spot = outermost.containment.folded(*element)
-        elements |= {element} - {spot}
+        elements |= {touch.element} - {touch.spot}
         one = AccessCounts(*(count if number == kind else 0 for number in range(4)))
         resolved = _sum(resolved, one)
-        spots[spot] = _sum(spots.get(spot, _NOTHING), one)
-        for within in outermost.inside(spot):
+        spots[touch.spot] = _sum(spots.get(touch.spot, _NOTHING), one)
+        for within in touch.inside:
             inside[within] = _sum(inside.get(within, _NOTHING), one)
-        path = accesses.place_path[place]
-        member = f".{path}" if path else f"+{int(accesses.place_offset[place]):#x}"
-        places[accesses.types[int(accesses.place_type[place])] + member] += count
+        places[touch.words] += count
     most = tuple(sorted(places, key=lambda words: (-places[words], words)))
     counted = accesses.counts(counting.astype(np.uint32))
     return CodeTouches(spots, inside, resolved, counted, trust, most, frozenset(elements))

@@ -24,6 +24,16 @@ _BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u3164\uf
 _DOUBTFUL = re.compile("[^\t\n\x20-\x7e\u2010-\u2027\u2500-\u25ff]")
 
 
+def is_plain(document: bytes) -> bool:
+    """Whether all texts of a MessagePack document are printable ASCII, and all numbers from 0 to 2^64 - 1.
+
+    False also for a damaged one.
+    """
+    from linesmith.analyzer import _native  # what reads no such document does without
+
+    return _native.is_plain(document)
+
+
 def visible(text: str) -> str:
     r"""``text`` with each character that is not seen, or steers others, as ``\u202e``; newlines and tabs stay.
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "access/access_map.h"
@@ -21,6 +22,7 @@
 #include "index_content.h"
 #include "json_writer.h"
 #include "layouts/dwarf_reader.h"
+#include "plain_document.h"
 #include "records/record.h"
 
 namespace nb = nanobind;
@@ -224,6 +226,12 @@ nb::bytes IdentifyJson(const std::string& path, const Names& directories) {
   return ToBytes(IdentityJson(Identify(path, directories)));
 }
 
+bool IsPlainDocument(const nb::bytes& document) {
+  const std::string_view bytes(document.c_str(), document.size());
+  const nb::gil_scoped_release release;
+  return IsPlain(bytes);
+}
+
 // NativeError carries (kind, message), so that Python can raise the class of `errors` that `kind` names.
 void RegisterError(nb::module_& module) {
   static PyObject* type = nullptr;
@@ -303,4 +311,5 @@ NB_MODULE(_native, module) {
              "debug_directories"_a = linesmith::kDebugDirectories);
   module.def("read_operands", &linesmith::ReadOperandsJson, "path"_a, "functions"_a, "prefixes"_a,
              "debug_directories"_a = linesmith::kDebugDirectories);
+  module.def("is_plain", &linesmith::IsPlainDocument, "document"_a);
 }

@@ -21,8 +21,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from linesmith.analyzer.base.errors import ProfileError
+from linesmith.analyzer.base.text import is_plain
 from linesmith.analyzer.model import Access, CacheLine, Conflict, CpuCounts, Profile
-from linesmith.plugins.api import UNPRINTABLE, decode, head_text, read_bytes
+from linesmith.plugins.api import UNPRINTABLE, decode, head_text, printable_profile, read_bytes
 
 COMPACT_MAGIC = b"LSMPROF"
 _PERF_MAGIC = b"PERFILE2"
@@ -113,6 +114,7 @@ class RecordedProfile:
     """What ``linesmith record`` and ``hot --save`` wrote; see ``docs/profiles.md``."""
 
     name = "linesmith-profile"
+    printable = True
 
     def recognises(self, head: bytes) -> bool:
         """Whether ``head`` begins as one of the two forms does."""
@@ -250,17 +252,23 @@ def encode_for(profile: Profile, name: Path) -> bytes:
 
 
 def read_recorded(path: Path, source: str) -> tuple[Profile, ...]:
-    """The one profile of the file; raises ``ProfileError`` when it is damaged or of another version."""
+    """The one profile of the file, every text of it printable.
+
+    Raises ``ProfileError`` when it is damaged or of another version.
+    """
     data = read_bytes(path, source)
     try:
-        found = _from_compact(data, source) if data.startswith(COMPACT_MAGIC) else _from_json(data, source)
+        compact = data.startswith(COMPACT_MAGIC)
+        found, is_checked = _from_compact(data, source) if compact else (_from_json(data, source), False)
     except _DAMAGE as error:
         # The first line of what a library has to say, without its full stop and what a terminal would obey.
         said = (str(error).splitlines() or [type(error).__name__])[0].rstrip(". ")
         words = "".join(letter if letter.isprintable() else "?" for letter in said)
         raise ProfileError(f"{source} is a damaged profile of linesmith ({words}); record it again") from error
-    if not _is_plausible(found):
-        raise ProfileError(f"{source} has a count below 0 or above 64 bits; record it again")
+    if not is_checked:
+        if not _is_plausible(found):
+            raise ProfileError(f"{source} has a count below 0 or above 64 bits; record it again")
+        found = printable_profile(found)
     if any(line.bytes not in _LINE_SIZES for line in found.lines):
         raise ProfileError(f"{source} has a line that is not of 64, 128 or 256 bytes; record it again")
     if not all(min(one.size, one.stride, one.count) > 0 <= one.address < one.end <= _LIMIT for one in found.areas):
@@ -274,7 +282,8 @@ def digest_of(lines: tuple[CacheLine, ...]) -> bytes:
     return next((digest for read, digest in _last if read is lines), b"")
 
 
-def _from_compact(data: bytes, source: str) -> Profile:
+def _from_compact(data: bytes, source: str) -> tuple[Profile, bool]:
+    """The profile, and whether all numbers and texts of it are known to be as they should."""
     begin = len(COMPACT_MAGIC) + 1
     version = int.from_bytes(data[begin - 1 : begin], "little")
     if version != COMPACT_VERSION:
@@ -283,7 +292,7 @@ def _from_compact(data: bytes, source: str) -> Profile:
     document = unpacking.decompress(memoryview(data)[begin:], _MOST_BYTES)
     if not unpacking.eof or unpacking.unused_data:
         raise ValueError("it is truncated, larger than any recorder makes it, or has data after its end")
-    return msgspec.msgpack.decode(document, type=Profile)
+    return msgspec.msgpack.decode(document, type=Profile), is_plain(document)
 
 
 def _from_json(data: bytes, source: str) -> Profile:

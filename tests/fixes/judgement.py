@@ -67,7 +67,7 @@ class Judge:
 
     def concerns(self, record: int) -> bool:
         """Whether the objects are records with this layout id or hold one by value."""
-        return holds(self._scene.kinds[0].outer, self._layouts, frozenset((record,)))
+        return holds(self._scene.kinds[0].outer.id, self._layouts, frozenset((record,)))
 
     def cost(self, before: Layout, after: Layout) -> Cost:
         """What it costs when every ``before`` is laid out as ``after``; raises ``NotSimulated``."""

@@ -195,7 +195,8 @@ def prices(subject: ContendedRecord, arrangements: Iterable[Arrangement], below:
     waiting = iter(arrangements)
     while batch := list(islice(waiting, BATCH)):
         starts, sizes, granules = _laid_out(subject, batch)
-        growths = [subject.growth(size) for size in sizes]
+        growth_to = {size: subject.growth(size) for size in set(sizes)}
+        growths = [growth_to[size] for size in sizes]
         found = np.empty((2, len(batch)))
         for granule, growth in set(zip(granules, growths, strict=True)):
             rows = [at for at, one in enumerate(zip(granules, growths, strict=True)) if one == (granule, growth)]

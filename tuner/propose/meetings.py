@@ -304,10 +304,9 @@ def _gaps(heat: RecordHeat, starts: Integers) -> tuple[tuple[Integers, Integers]
     """What ``_edges`` gives of each contact, a row each, in each layout, and the weights of the contacts."""
     ends = [spot for one in heat.contacts for spot in (one.first, one.second)]
     member, start, size = np.array([(one.member, one.start, one.size) for one in ends], np.int64).reshape(-1, 3).T
-    begins = starts.T[member] + start[:, np.newaxis]
-    last = begins + size[:, np.newaxis] - 1
-    here, there, ordered = begins[::2], begins[1::2], begins[::2] <= begins[1::2]
-    between = np.where(ordered, last[::2], last[1::2]), np.where(ordered, there, here)
+    columns, start, last = np.ascontiguousarray(starts.T), start[:, np.newaxis], size[:, np.newaxis] - 1
+    here, there = (columns[member[side::2]] + start[side::2] for side in (0, 1))
+    between = np.where(here <= there, here + last[::2], there + last[1::2]), np.maximum(here, there)
     return between, np.array([[one.weight] for one in heat.contacts]).reshape(-1, 1)
 
 

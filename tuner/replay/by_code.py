@@ -128,7 +128,7 @@ def _around(outer: Layout, record: int, layouts: Layouts, start: int = 0) -> Ite
     yield start, outer
     for member in outer.members if outer.id != record else ():
         inner = layouts.by_id(member.record) if member.record is not None else None
-        if inner is not None and holds(inner, layouts, frozenset((record,))):
+        if inner is not None and holds(inner.id, layouts, frozenset((record,))):
             yield from _around(inner, record, layouts, start + member.offset)
 
 

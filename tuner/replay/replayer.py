@@ -110,7 +110,7 @@ def _kinds(plan: ReplayPlan) -> list[_replay.KindPlan]:
     for one in plan.kinds:
         slabs = one.placement
         placement = None if slabs is None else (slabs.stride, slabs.per_slab, slabs.slab_bytes, slabs.first)
-        kinds.append(([(piece.old, piece.size, piece.new) for piece in one.pieces], one.tail, placement, one.shift))
+        kinds.append((one.pieces, one.tail, placement, one.shift))
     return kinds
 
 

@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import prod
 from operator import attrgetter
+from typing import NamedTuple
 
 from linesmith.analyzer.attribution.identify import record_of
 from linesmith.analyzer.attribution.variables import SLABS_AT, address_of, outside, separate
@@ -47,9 +49,8 @@ _ALLOCATED = (ObjectKind.SLAB,)
 MOST_PLACES = 1 << 12
 
 
-@dataclass(frozen=True, slots=True)
-class MovedBytes:
-    """``size`` bytes that move together from offset ``old`` of the object to offset ``new``."""
+class MovedBytes(NamedTuple):
+    """``size`` bytes that move together from offset ``old`` of the object to offset ``new``; a search has millions."""
 
     old: int
     size: int
@@ -80,12 +81,18 @@ class Relocation:
         return self.fits and all(piece.old == piece.new for piece in self.pieces)
 
 
-def holds(outer: Layout, layouts: Layouts, ids: frozenset[int], depth: int = 0) -> bool:
-    """Whether ``outer`` is one of the records ``ids`` or holds one by value at any depth."""
-    if outer.id in ids:
+@lru_cache(maxsize=1 << 12)
+def holds(outer: int, layouts: Layouts, ids: frozenset[int], depth: int = 0) -> bool:
+    """Whether the record ``outer`` is one of the records ``ids`` or holds one by value at any depth."""
+    if outer in ids:
         return True
-    inner = {member.record for member in outer.members if member.record is not None}
-    return depth < DEPTH and any(holds(layouts.by_id(one), layouts, ids, depth + 1) for one in inner)
+    inner = {member.record for member in layouts.by_id(outer).members if member.record is not None}
+    return depth < DEPTH and any(holds(one, layouts, ids, depth + 1) for one in inner)
+
+
+@lru_cache(maxsize=1 << 8)
+def _explained(outer: int, layouts: Layouts) -> Layout:
+    return with_inferred_alignment(layouts.by_id(outer))
 
 
 def relocation(outer: Layout, layouts: Layouts, after: Mapping[int, Layout]) -> Relocation:
@@ -93,15 +100,14 @@ def relocation(outer: Layout, layouts: Layouts, after: Mapping[int, Layout]) -> 
 
     Raises ``NotSimulated`` where a holder cannot be laid out by C's rules (it is packed, or a member overlaps).
     """
-    ids, explained = frozenset(after), with_inferred_alignment(outer)
-    if not holds(outer, layouts, ids):
+    ids, explained = frozenset(after), _explained(outer.id, layouts)
+    if not holds(outer.id, layouts, ids):
         alignment = record_alignment(explained)
         return Relocation((MovedBytes(0, outer.size, 0),), outer.size, outer.size, alignment, alignment)
     inner: dict[int, Relocation] = {}  # of the members that are or hold a changed record, by position
     for at, member in enumerate(outer.members if outer.id not in after else ()):
-        record = layouts.by_id(member.record) if member.record is not None else None
-        if record is not None and holds(record, layouts, ids):
-            inner[at] = relocation(record, layouts, after)
+        if member.record is not None and holds(member.record, layouts, ids):
+            inner[at] = relocation(layouts.by_id(member.record), layouts, after)
     changed = after[outer.id] if outer.id in after else holder_around(explained, inner)
     pairs = _matched(outer.members, changed.members)
     moved = [piece for position, (old, new) in enumerate(pairs) for piece in _pieces(old, new, inner.get(position))]
@@ -254,7 +260,7 @@ def scene(record: Layout, areas: Iterable[ObjectArea], layouts: Layouts, named: 
     containment = containment_of(layouts)
     for area in areas:
         outer = record_of(area, containment)
-        if outer is None or not holds(outer, layouts, frozenset((record.id,))):
+        if outer is None or not holds(outer.id, layouts, frozenset((record.id,))):
             continue
         row, count = area, area.size // outer.size
         if area.kind not in _ALLOCATED and area.count <= 1 < count and area.size % outer.size == 0:
@@ -276,10 +282,10 @@ def places_in(outer: Layout, record: int, layouts: Layouts, depth: int = 0) -> I
     """The bytes of ``outer`` at which a record with this id begins."""
     if outer.id == record:
         yield 0
-    elif depth < DEPTH and holds(outer, layouts, frozenset((record,))):
+    elif depth < DEPTH and holds(outer.id, layouts, frozenset((record,))):
         for member in outer.members:
             inner = layouts.by_id(member.record) if member.record is not None else None
-            if inner is None or not holds(inner, layouts, frozenset((record,))):
+            if inner is None or not holds(inner.id, layouts, frozenset((record,))):
                 continue
             for element in range(min(elements(member), MOST_PLACES)):
                 here = member.offset + element * inner.size

@@ -374,7 +374,7 @@ def laid_out_around(outer: Layout, changed: Layout, layouts: Layouts, depth: int
     """
     if outer.id == changed.id:
         return changed
-    if depth > DEPTH or not holds(outer, layouts, frozenset((changed.id,))):
+    if depth > DEPTH or not holds(outer.id, layouts, frozenset((changed.id,))):
         return outer
     whole = outer if outer.kind is RecordKind.UNION else explained(outer)
     return lay_out(whole, tuple(_resized(member, changed, layouts, depth + 1) for member in whole.members))

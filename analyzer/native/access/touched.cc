@@ -15,6 +15,21 @@ namespace {
 constexpr std::size_t kDeepestBlock = 1000;
 constexpr unsigned kLongestOrigin = 8;
 
+// Most DIEs describe types, which in C hold no function.
+bool HoldsNoFunction(unsigned tag, const UnitContext& context) {
+  switch (tag) {
+    case DW_TAG_array_type:
+    case DW_TAG_enumeration_type:
+    case DW_TAG_subroutine_type:
+      return true;
+    case DW_TAG_structure_type:
+    case DW_TAG_union_type:
+      return !context.qualifies_names();
+    default:
+      return false;
+  }
+}
+
 // One worker's search.
 class FunctionReader {
  public:
@@ -53,10 +68,16 @@ class FunctionReader {
 void FunctionReader::ReadUnit(const Unit& unit) {
   UnitContext& context = pool_.Open(unit);
   ByteCursor cursor = context.CursorAt(unit.section.data() + unit.first_die);
+  Attributes attributes;
   while (!cursor.done()) {
     const std::uint64_t offset = context.OffsetOf(cursor.position());
     const DieHead head = context.Head(cursor);
     if (head.abbreviation == nullptr) continue;
+    if (head.abbreviation->has_children && HoldsNoFunction(head.abbreviation->tag, context)) {
+      context.Read(*head.abbreviation, cursor, attributes);
+      context.StepOverChildren(*head.abbreviation, attributes, cursor);
+      continue;
+    }
     const bool concrete = head.abbreviation->Has(Slot::kLowPc) || head.abbreviation->Has(Slot::kRanges);
     if (head.abbreviation->tag == DW_TAG_subprogram && concrete) {
       const TypeDie function = chain_.Load(context, offset);

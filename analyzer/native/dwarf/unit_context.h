@@ -117,6 +117,7 @@ class UnitContext {
   const Unit& unit() const { return *unit_; }
   const Attributes& root() const { return root_; }
   const char* name() const { return root_.Text(Slot::kName); }
+  bool qualifies_names() const { return qualifies_names_; }  // the language has namespaces and nested types
 
   // The DIE at a section offset inside this unit; throws Truncated for an offset outside or an unknown code.
   DieHead HeadAt(std::uint64_t offset) const;
@@ -212,7 +213,7 @@ class UnitContext {
   std::shared_ptr<const AbbreviationTable> abbreviations_;
   Attributes root_;
   std::uint64_t string_offsets_ = 0;
-  bool qualifies_names_ = false;  // the language has namespaces and nested types
+  bool qualifies_names_ = false;
   bool scanned_ = false;
   std::vector<RecordDie> records_;
   std::vector<RecordDie> scoped_;  // definitions and declarations inside namespaces and records

@@ -121,6 +121,12 @@ void ReplayedScene::Go(const Relocated& places, const std::vector<std::uint32_t>
     });
     first.push_back(static_cast<std::uint32_t>(touched.size()));
   }
+  // By use, where it always touches the same bytes of one line that is no other object's.
+  std::vector<Bytes> alone(uses.size(), Bytes{kNotChosen, 0, 0});
+  for (const std::uint32_t use : wanted) {
+    if (first[use + 1] - first[use] == 1 && shared[touched[first[use]].line] == 0 && !places.Sharded(uses[use]))
+      alone[use] = touched[first[use]];
+  }
   std::vector<std::vector<Touch>> later(lines);
   std::vector<std::uint64_t> marked;  // a bit for each event of an object
   for (std::size_t index = 0; index < wanted.size();) {
@@ -139,6 +145,10 @@ void ReplayedScene::Go(const Relocated& places, const std::vector<std::uint32_t>
       for (std::uint64_t bits = marked[word]; bits != 0; bits &= bits - 1) {
         const std::uint32_t event = begin + word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
         const ShortEvent& step = scene_.short_events()[event];
+        if (const Bytes& only = alone[step.use]; only.line != kNotChosen) {
+          if (again || !step.again) access(event, only);
+          continue;
+        }
         const auto take = [&](const Bytes& bytes) {
           if (shared[bytes.line] != 0) {
             later[bytes.line].push_back({event, bytes});
@@ -316,7 +326,7 @@ std::uint64_t ReplayedScene::MissesUnder(const Plan& plan, std::uint32_t line_by
   }
   if (fresh.empty()) return sum;
   struct Line {
-    Copies copies;
+    std::uint64_t holders = 0;
     std::uint64_t misses = 0;
   };
   std::vector<Line> lines(fresh.size());
@@ -324,8 +334,7 @@ std::uint64_t ReplayedScene::MissesUnder(const Plan& plan, std::uint32_t line_by
      [&](std::uint32_t event, const Bytes& bytes) {
        Line& line = lines[bytes.line];
        const ShortEvent& step = scene_.short_events()[event];
-       line.misses += Misses(line.copies, step.cpu, step.stores);
-       Change(line.copies, step.cpu, step.stores);
+       line.misses += MissesAndChanges(line.holders, step.cpu, step.stores);
      });
   for (std::size_t line = 0; line < fresh.size(); ++line) {
     if (misses_.size() < kMostCounts) misses_.Add(fresh[line], lines[line].misses);
