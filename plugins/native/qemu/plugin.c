@@ -21,26 +21,26 @@ static bool in_upper_half(uint64_t address) { return address >> 63; }
 
 // ---- memory ----
 
-/** Notes one access. */
-static inline void count_access(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address,
-                                const struct site *site) {
+/** Notes one access by the site of this word. */
+static inline void count_access(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *word) {
   cpu = qemu_host_cpu(&run->host, cpu);
   if (cpu >= run->options.coherence.cpus) {
     run->foreign++;
     return;
   }
+  uint64_t site = (uintptr_t)word;
   uint32_t kind = memory_kinds_of(&run->memory_kinds, info);
-  bool store = kind & MEMORY_KIND_STORES;
+  bool store = kind & MEMORY_KIND_STORES, atomic = site_word_atomic(site);
   // The load of an atomic instruction is part of the store that follows it.
-  if (site->habit.atomic && !store) return;
+  if (atomic && !store) return;
   journal_add(&run->journal, cpu,
               (struct journal_entry){.address = address,
-                                     .site = site->number,
+                                     .site = site_word_number(site),
                                      .width = kind & MEMORY_KIND_WIDTH,
-                                     .deed = site->habit.atomic ? DEED_ATOMIC
-                                             : store            ? DEED_STORE
-                                                                : DEED_LOAD,
-                                     .repeated = site->habit.repeated});
+                                     .deed = atomic  ? DEED_ATOMIC
+                                             : store ? DEED_STORE
+                                                     : DEED_LOAD,
+                                     .repeated = site_word_repeated(site)});
 }
 
 static void on_program_access(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *site) {
@@ -265,7 +265,7 @@ static void watch_accesses(struct qemu_plugin_insn *instruction, struct instruct
   uint64_t address = qemu_plugin_insn_vaddr(instruction);
   struct site *site = sites_find_or_add(&run->sites, address, habit);
   if (!site) return;
-  watch_memory(instruction, access_callback(), site);
+  watch_memory(instruction, access_callback(), (void *)(uintptr_t)site_word(site));
 }
 
 static void on_translation_outside(qemu_plugin_id_t id, struct qemu_plugin_tb *block) {
