@@ -116,9 +116,13 @@ def test_an_atomic_update_is_one_access(tmp_path: Path, builtin: str) -> None:
 STRING = (SOURCES / "string.c").read_text()
 
 
-def test_a_repeated_string_instruction_is_one_access_to_each_line(tmp_path: Path) -> None:
-    """Byte by byte it would be 409,600 accesses; the loop around it adds a few."""
-    recording, _ = recorded(tmp_path, STRING)
+# Words of eight bytes that no line begins with span two lines each time.
+@pytest.mark.parametrize(("words", "place"), [("stosb", "page"), ("stosq", "page + 4")])
+def test_a_repeated_string_instruction_is_one_access_to_each_line(tmp_path: Path, words: str, place: str) -> None:
+    """Byte by byte it would be 408,800 accesses; the loop around it adds a few."""
+    bytes_of_word = 8 if words == "stosq" else 1
+    source = STRING.replace("stosb", words).replace("*to = page", f"*to = {place}")
+    recording, _ = recorded(tmp_path, source.replace("clear(sizeof page)", f"clear(4088 / {bytes_of_word})"))
     assert 6400 - 64 <= recording.counts["accesses"] < 8000
     assert recording.counts["instructions"] < 4000
 

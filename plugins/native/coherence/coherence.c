@@ -139,6 +139,12 @@ static inline struct recent_line *recent_line(struct coherence *sim, struct cpu_
   return recent;
 }
 
+void coherence_expect(const struct coherence *sim, uint32_t cpu, uint64_t address) {
+  const uint64_t line = address >> sim->line_shift;
+  const struct recent_line *recent = &sim->cpus[cpu]->recent[line % RECENT_LINES];
+  if (recent->key == line + 1) __builtin_prefetch(recent->slot, 1);
+}
+
 // An access that the CPU's copy allows.
 static void hit(struct coherence *sim, struct cpu_state *cpu, struct line_slot *slot,
                 const struct line_access *access, uint32_t state) {

@@ -141,6 +141,9 @@ void coherence_destroy(struct coherence *sim);
 void coherence_access(struct coherence *sim, uint32_t cpu, uint64_t address, uint32_t width,
                       enum coherence_kind kind, uint32_t site);
 
+// Brings what an access to come will look at into the caches of the host.
+void coherence_expect(const struct coherence *sim, uint32_t cpu, uint64_t address);
+
 // Has caller records made: `path` is called during an access that found the line modified in another cache.
 void coherence_follow_paths(struct coherence *sim, coherence_path *path, void *context);
 

@@ -16,7 +16,16 @@ struct coherence_counts coherence_count(struct coherence *sim) {
       .lines = atomic_load_explicit(&sim->lines.used, memory_order_relaxed),
       .contended = atomic_load_explicit(&sim->contended, memory_order_relaxed),
   };
-  for (uint32_t cpu = 0; cpu < sim->config.cpus; ++cpu) add_counts(&counts, &sim->cpus[cpu]->counts);
+  for (uint32_t cpu = 0; cpu < sim->config.cpus; ++cpu) {
+    struct cpu_state *state = sim->cpus[cpu];
+    tally_settle(&state->records);
+    tally_settle(&state->pairs);
+    tally_settle(&state->callers);
+    add_counts(&counts, &state->counts);
+    counts.dropped_accesses += state->records.dropped;
+    counts.dropped_pairs += state->pairs.dropped;
+    counts.dropped_callers += state->callers.dropped;
+  }
   return counts;
 }
 
@@ -68,7 +77,8 @@ static const struct line_slot *contended_slot(const struct coherence *sim, uint6
 static void visit_cpu_records(struct coherence *sim, uint32_t cpu,
                               void (*visit)(void *context, const struct coherence_record *record),
                               void *context) {
-  const struct tally *tally = &sim->cpus[cpu]->records;
+  struct tally *tally = &sim->cpus[cpu]->records;
+  tally_settle(tally);
   for (uint64_t number = 0; number < tally->used; ++number) {
     const uint64_t *counters;
     const struct tally_key *key = tally_row(tally, number, &counters);
@@ -93,7 +103,8 @@ void coherence_visit_records(struct coherence *sim,
 
 static void visit_cpu_pairs(struct coherence *sim, uint32_t cpu,
                             void (*visit)(void *context, const struct coherence_pair *pair), void *context) {
-  const struct tally *tally = &sim->cpus[cpu]->pairs;
+  struct tally *tally = &sim->cpus[cpu]->pairs;
+  tally_settle(tally);
   for (uint64_t number = 0; number < tally->used; ++number) {
     const uint64_t *counters;
     const struct tally_key *key = tally_row(tally, number, &counters);
@@ -126,7 +137,8 @@ void coherence_visit_pairs(struct coherence *sim,
 static void visit_cpu_callers(struct coherence *sim, uint32_t cpu,
                               void (*visit)(void *context, const struct coherence_caller *caller),
                               void *context) {
-  const struct tally *tally = &sim->cpus[cpu]->callers;
+  struct tally *tally = &sim->cpus[cpu]->callers;
+  tally_settle(tally);
   for (uint64_t number = 0; number < tally->used; ++number) {
     const uint64_t *count;
     const struct tally_key *key = tally_row(tally, number, &count);

@@ -80,7 +80,7 @@ struct cpu_state {
   struct tally records;
   struct tally pairs;
   struct tally callers;
-  struct coherence_counts counts;  // without `lines` and `contended`
+  struct coherence_counts counts;  // without `lines`, `contended` and what the tallies dropped
 };
 
 struct coherence {

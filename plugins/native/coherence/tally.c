@@ -72,8 +72,8 @@ static uint64_t *add_row(struct tally *tally, const struct tally_key *key) {
   return memset(row + TALLY_KEY_WORDS, 0, tally->counters * sizeof *row);
 }
 
-uint64_t *tally_counters(struct tally *tally, const struct tally_key *key) {
-  const uint64_t hash = hash_of(key);
+// The counters of `key`, zeros at first; NULL when the bound is reached.
+static uint64_t *counters_of(struct tally *tally, const struct tally_key *key, uint64_t hash) {
   uint64_t *place = find_place(tally, key, hash);
   if (*place != 0) return row_at(tally, (*place & UINT32_MAX) - 1) + TALLY_KEY_WORDS;
   if (tally->used >= tally->limit) return NULL;
@@ -83,6 +83,33 @@ uint64_t *tally_counters(struct tally *tally, const struct tally_key *key) {
   }
   *place = hash >> 32 << 32 | (tally->used + 1);
   return add_row(tally, key);
+}
+
+// Brings the row that the first place of `hash` leads to into the caches of the host.
+static void fetch_row(const struct tally *tally, uint64_t hash) {
+  const uint64_t place = tally->places[hash & tally->mask];
+  if (place != 0) __builtin_prefetch(row_at(tally, (place & UINT32_MAX) - 1), 1);
+}
+
+void tally_settle(struct tally *tally) {
+  for (uint32_t index = 0; index < tally->waiting; ++index) fetch_row(tally, tally->events[index].hash);
+  for (uint32_t index = 0; index < tally->waiting; ++index) {
+    const struct tally_event *event = &tally->events[index];
+    uint64_t *counters = counters_of(tally, &event->key, event->hash);
+    if (counters == NULL) {
+      ++tally->dropped;
+    } else {
+      ++counters[event->counter];
+    }
+  }
+  tally->waiting = 0;
+}
+
+void tally_count(struct tally *tally, const struct tally_key *key, uint32_t counter) {
+  const uint64_t hash = hash_of(key);
+  __builtin_prefetch(&tally->places[hash & tally->mask]);
+  tally->events[tally->waiting++] = (struct tally_event){.key = *key, .hash = hash, .counter = counter};
+  if (tally->waiting == TALLY_WAITING) tally_settle(tally);
 }
 
 const struct tally_key *tally_row(const struct tally *tally, uint64_t number, const uint64_t **counters) {

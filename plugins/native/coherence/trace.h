@@ -52,6 +52,9 @@ struct trace_writer *trace_writer_create(FILE *out, const struct trace_settings 
 // From here on `cpu` runs, alone. Slices of one CPU that follow each other are one.
 void trace_slice(struct trace_writer *writer, uint32_t cpu);
 
+// Brings what an access to come will look at into the caches of the host.
+void trace_expect(const struct trace_writer *writer, uint32_t cpu, uint64_t address, uint32_t site);
+
 // One access of the CPU whose slice it is; `width` 1 to COHERENCE_MAX_WIDTH.
 void trace_access(struct trace_writer *writer, uint64_t address, uint32_t width, enum coherence_kind kind,
                   uint32_t site);

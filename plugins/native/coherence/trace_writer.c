@@ -9,7 +9,11 @@
 #include "trace.h"
 #include "trace_format.h"
 
-enum { NO_CPU = COHERENCE_MAX_CPUS };
+enum {
+  NO_CPU = COHERENCE_MAX_CPUS,
+  // A guest waits for this: less than half the time of the default (6), for files 6 % larger.
+  PACKING_LEVEL = 4
+};
 
 struct stream {
   uint8_t *bytes;
@@ -84,7 +88,7 @@ static bool write_block(struct trace_writer *writer, enum trace_block type, uint
                         uint64_t limit) {
   uLongf packed = compressBound(TRACE_BLOCK_BYTES);
   const uint32_t unpacked = assemble(writer, type);
-  if (compress2(writer->packed, &packed, writer->block, unpacked, Z_DEFAULT_COMPRESSION) != Z_OK) {
+  if (compress2(writer->packed, &packed, writer->block, unpacked, PACKING_LEVEL) != Z_OK) {
     if (writer->error == 0) writer->error = ENOMEM;
     return false;
   }
@@ -152,6 +156,11 @@ struct trace_writer *trace_writer_create(FILE *out, const struct trace_settings 
   }
   write_settings(writer, settings);
   return writer;
+}
+
+void trace_expect(const struct trace_writer *writer, uint32_t cpu, uint64_t address, uint32_t site) {
+  slice_filter_expect(&writer->filter, address);
+  __builtin_prefetch(&writer->addresses[trace_slot(site, cpu)], 1);
 }
 
 void trace_slice(struct trace_writer *writer, uint32_t cpu) { writer->announced = cpu; }

@@ -177,12 +177,7 @@ static void record_event(struct coherence *sim, struct cpu_state *cpu, const str
   if (sim->config.max_accesses == 0) return;
   const uint64_t line = line_table_index(&sim->lines, slot);
   const struct tally_key key = {{line, site_and_place(access), 0}};
-  uint64_t *counters = tally_counters(&cpu->records, &key);
-  if (counters == NULL) {
-    ++cpu->counts.dropped_accesses;
-  } else {
-    ++counters[event];
-  }
+  tally_count(&cpu->records, &key, event);
 }
 
 // Counts an access that found the line modified elsewhere for who called its code.
@@ -191,12 +186,7 @@ static void record_caller(const struct transition *t, const struct line_access *
   if (sim->path == NULL || sim->config.max_callers == 0) return;
   const uint64_t line = line_table_index(&sim->lines, t->slot);
   const struct tally_key key = {{line, site_and_place(access), sim->path(sim->path_context, t->cpu->number)}};
-  uint64_t *count = tally_counters(&t->cpu->callers, &key);
-  if (count == NULL) {
-    ++t->cpu->counts.dropped_callers;
-  } else {
-    ++*count;
-  }
+  tally_count(&t->cpu->callers, &key, 0);
 }
 
 static void record_pair(struct coherence *sim, struct cpu_state *cpu, const struct line_slot *slot,
@@ -204,12 +194,7 @@ static void record_pair(struct coherence *sim, struct cpu_state *cpu, const stru
   if (sim->config.max_pairs == 0) return;
   const uint64_t line = line_table_index(&sim->lines, slot);
   const struct tally_key key = {{line, site_and_place(access) | (uint64_t)true_sharing << 24, writer}};
-  uint64_t *counters = tally_counters(&cpu->pairs, &key);
-  if (counters == NULL) {
-    ++cpu->counts.dropped_pairs;
-  } else {
-    ++counters[counter];
-  }
+  tally_count(&cpu->pairs, &key, (uint32_t)counter);
 }
 
 // The first access to bytes of a copy that a miss on other bytes brought: on a line of their own it would

@@ -21,22 +21,26 @@ static bool in_upper_half(uint64_t address) { return address >> 63; }
 
 // ---- memory ----
 
-/** Counts one access; the load of an atomic instruction is part of the store that follows it. */
-static inline void count_access(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address,
-                                const struct site *site) {
-  bool store = qemu_plugin_mem_is_store(info);
-  if (site->habit.atomic && !store) return;
+/** Notes one access by the site of this word. */
+static inline void count_access(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *word) {
   cpu = qemu_host_cpu(&run->host, cpu);
   if (cpu >= run->options.coherence.cpus) {
     run->foreign++;
     return;
   }
-  enum coherence_kind kind = site->habit.atomic ? COHERENCE_ATOMIC : store ? COHERENCE_STORE : COHERENCE_LOAD;
-  uint32_t width = 1U << qemu_plugin_mem_size_shift(info);
-  if (site->habit.repeated)
-    run_repeated_access(run, cpu, address, width, kind, site->number);
-  else
-    run_access(run, cpu, address, width, kind, site->number);
+  uint64_t site = (uintptr_t)word;
+  uint32_t kind = memory_kinds_of(&run->memory_kinds, info);
+  bool store = kind & MEMORY_KIND_STORES, atomic = site_word_atomic(site);
+  // The load of an atomic instruction is part of the store that follows it.
+  if (atomic && !store) return;
+  journal_add(&run->journal, cpu,
+              (struct journal_entry){.address = address,
+                                     .site = site_word_number(site),
+                                     .width = kind & MEMORY_KIND_WIDTH,
+                                     .deed = atomic  ? DEED_ATOMIC
+                                             : store ? DEED_STORE
+                                                     : DEED_LOAD,
+                                     .repeated = site_word_repeated(site)});
 }
 
 static void on_program_access(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *site) {
@@ -64,22 +68,20 @@ static void on_machine_access(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t
 
 // ---- calls ----
 
-/** The calls of a virtual CPU; NULL where it is none that is followed. */
-static struct cpu_calls *calls_of(unsigned cpu) {
+static void note(unsigned cpu, enum deed deed, uint64_t address) {
   cpu = qemu_host_cpu(&run->host, cpu);
-  return cpu < COHERENCE_MAX_CPUS ? &run->calls.cpus[cpu] : NULL;
+  if (cpu < COHERENCE_MAX_CPUS)
+    journal_add(&run->journal, cpu, (struct journal_entry){.address = address, .deed = deed});
 }
 
 static void on_leave(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *data) {
   (void)info, (void)data;
-  struct cpu_calls *calls = calls_of(cpu);
-  if (calls) calls->leaving = address;
+  note(cpu, DEED_LEAVE, address);
 }
 
 static void on_switch(unsigned cpu, qemu_plugin_meminfo_t info, uint64_t address, void *data) {
   (void)info, (void)data;
-  struct cpu_calls *calls = calls_of(cpu);
-  if (calls) calls_switch(&run->calls, calls, address);
+  note(cpu, DEED_SWITCH, address);
 }
 
 static qemu_memory_cb *access_callback(void) {
@@ -108,11 +110,17 @@ static void check_threads(unsigned cpu, bool one_for_all) {
   _exit(EXIT_FAILURE);
 }
 
+/** What the virtual CPU has done comes before what the next one does. */
+static void pass_turn(unsigned cpu) {
+  journal_push(&run->journal, cpu);
+  turns_pass(&run->turns, cpu);
+}
+
 static void end_slice(unsigned cpu) {
   enum interleave interleave = run->options.interleave;
   if (run->guest.system) check_threads(cpu, interleave == INTERLEAVE_EXACT);
   if (interleave == INTERLEAVE_EXACT) qemu_host_end_slice(&run->host, cpu);
-  if (interleave == INTERLEAVE_TURNS) turns_pass(&run->turns, cpu);
+  if (interleave == INTERLEAVE_TURNS) pass_turn(cpu);
 }
 
 static void on_block(unsigned cpu, void *block) {
@@ -120,8 +128,7 @@ static void on_block(unsigned cpu, void *block) {
   if (cpu >= COHERENCE_MAX_CPUS) return;
   uint64_t word = (uintptr_t)block;
   const struct block_shape *shape = block_shapes_of(&run->shapes, word);
-  calls_run(&run->calls.cpus[cpu], code_block_place(word), shape);
-  run_end_repeats(run, cpu);
+  journal_add_block(&run->journal, cpu, word, shape->ending);
   if (slices_count(&run->slices, cpu, shape->instructions)) end_slice(cpu);
 }
 
@@ -132,12 +139,14 @@ static void on_block_outside(unsigned cpu, void *instructions) {
 
 static void on_sleep(qemu_plugin_id_t id, unsigned cpu) {
   (void)id;
-  if (cpu < COHERENCE_MAX_CPUS) turns_leave(&run->turns, cpu);
+  if (cpu >= COHERENCE_MAX_CPUS) return;
+  journal_push(&run->journal, cpu);
+  turns_leave(&run->turns, cpu);
 }
 
 static void on_wake(qemu_plugin_id_t id, unsigned cpu) {
   (void)id;
-  if (cpu < COHERENCE_MAX_CPUS) turns_pass(&run->turns, cpu);
+  if (cpu < COHERENCE_MAX_CPUS) pass_turn(cpu);
 }
 
 static void on_syscall(qemu_plugin_id_t id, unsigned cpu, int64_t number, uint64_t a1, uint64_t a2,
@@ -256,7 +265,7 @@ static void watch_accesses(struct qemu_plugin_insn *instruction, struct instruct
   uint64_t address = qemu_plugin_insn_vaddr(instruction);
   struct site *site = sites_find_or_add(&run->sites, address, habit);
   if (!site) return;
-  watch_memory(instruction, access_callback(), site);
+  watch_memory(instruction, access_callback(), (void *)(uintptr_t)site_word(site));
 }
 
 static void on_translation_outside(qemu_plugin_id_t id, struct qemu_plugin_tb *block) {
@@ -318,6 +327,7 @@ static void on_exit_of_qemu(qemu_plugin_id_t id, void *data) {
   if (run->region != REGION_OUTSIDE) write_recording();
   if (run->region == REGION_OUTSIDE && !run->regions)
     say("the guest never entered a region of interest: no recording was written");
+  journal_close(&run->journal);
   int error = tracing_close(&run->tracing, &run->sites);
   if (error)
     fprintf(stderr, "linesmith: the trace %s cannot be written: %s\n", run->options.trace, strerror(error));

@@ -9,7 +9,7 @@
 
 #include "coherence.h"
 
-// No access that was joined leaves its aligned piece of this size, which is that of the smallest line.
+// Accesses are joined that begin in the same aligned piece of this size, which is that of the smallest line.
 enum { REPEAT_PIECE_BYTES = 64 };
 
 /** Adjoining accesses of one instruction, not counted yet. */
@@ -30,7 +30,8 @@ struct repeats {
 /** Adds an access to those before it; false where it does not adjoin them and they are to be counted first.
  */
 static inline bool repeat_join(struct repeat *repeat, uint64_t address, uint32_t width, uint32_t site) {
-  bool adjoins = address == repeat->address + repeat->width && address % REPEAT_PIECE_BYTES;
+  bool adjoins = address == repeat->address + repeat->width &&
+                 address / REPEAT_PIECE_BYTES == repeat->address / REPEAT_PIECE_BYTES;
   if (!repeat->width || !adjoins || repeat->site != site) return false;
   repeat->width += width;
   return true;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "follow.h"
 #include "recording.h"
 
 enum { QUANTUM_OUTSIDE = 20000 };
@@ -18,11 +19,16 @@ static uint32_t path_of(void *context, uint32_t cpu) {
   return call_paths_number(&run->paths, &calls->halves[calls->upper]);
 }
 
+static enum journal_writers writers(const struct run *run) {
+  if (run->options.interleave == INTERLEAVE_EXACT) return WRITERS_ONE_THREAD;
+  return run->options.interleave == INTERLEAVE_TURNS ? WRITERS_IN_TURN : WRITERS_AT_ONCE;
+}
+
 static bool fill(struct run *run, char *problem, size_t problem_bytes) {
   const struct options *options = &run->options;
   run->coherence = coherence_create(&options->coherence);
   if (!run->coherence || !sites_open(&run->sites) || !calls_open(&run->calls) ||
-      !call_paths_open(&run->paths)) {
+      !call_paths_open(&run->paths) || !journal_open(&run->journal, writers(run), run)) {
     snprintf(problem, problem_bytes, "there is no memory for the simulation; lower max_lines=");
     return false;
   }
@@ -34,6 +40,7 @@ static bool fill(struct run *run, char *problem, size_t problem_bytes) {
   int error = tracing_open(&run->tracing, options);
   if (error)
     snprintf(problem, problem_bytes, "the trace %s cannot be written: %s", options->trace, strerror(error));
+  follow_open(run);
   return !error;
 }
 
@@ -64,32 +71,10 @@ void run_destroy(struct run *run) {
 void run_disown(struct run *run) {
   run->forked = true;
   run->tracing.writer = NULL;
+  journal_disown(&run->journal);
   run->sites.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
   run->calls.lock = run->paths.lock = run->shapes.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
   turns_open(&run->turns);
-}
-
-static void count_repeat(struct run *run, unsigned cpu, struct repeat *repeat) {
-  if (repeat->width) run_access(run, cpu, repeat->address, repeat->width, repeat->kind, repeat->site);
-  repeat->width = 0;
-}
-
-void run_repeated_access(struct run *run, unsigned cpu, uint64_t address, uint32_t width,
-                         enum coherence_kind kind, uint32_t site) {
-  struct repeats *repeats = &run->repeats[cpu];
-  struct repeat *repeat = kind == COHERENCE_LOAD ? &repeats->loads : &repeats->stores;
-  if (repeat_join(repeat, address, width, site)) return;
-  count_repeat(run, cpu, repeat);
-  *repeat = (struct repeat){.address = address, .width = width, .site = site, .kind = kind};
-  repeats->pending = true;
-}
-
-void run_end_repeats(struct run *run, unsigned cpu) {
-  struct repeats *repeats = &run->repeats[cpu];
-  if (!repeats->pending) return;
-  repeats->pending = false;
-  count_repeat(run, cpu, &repeats->loads);
-  count_repeat(run, cpu, &repeats->stores);
 }
 
 enum { SETTINGS = 6, COUNTS = 13 };
@@ -134,7 +119,7 @@ static void list_counts(const struct run *run, struct recording_count counts[COU
 static char low_space(const struct guest *guest) { return guest->system ? 'p' : 'u'; }
 
 int run_write(struct run *run) {
-  for (unsigned cpu = 0; cpu < run->options.coherence.cpus; cpu++) run_end_repeats(run, cpu);
+  follow_settle(run);
   struct recording_setting settings[SETTINGS];
   struct recording_count counts[COUNTS];
   char quantum[24];

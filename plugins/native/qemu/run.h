@@ -9,6 +9,8 @@
 #include "calls.h"
 #include "coherence.h"
 #include "device_pages.h"
+#include "journal.h"
+#include "memory_kinds.h"
 #include "options.h"
 #include "qemu_host.h"
 #include "repeats.h"
@@ -31,9 +33,12 @@ struct run {
   struct calls calls;
   struct call_paths paths;
   struct device_pages device_pages;
-  struct slices slices;          // in the region
-  struct slices slices_outside;  // before and after, where CPUs would hog the time otherwise
-  struct repeats repeats[COHERENCE_MAX_CPUS];
+  struct memory_kinds memory_kinds;
+  struct journal journal;
+  struct slices slices;                        // in the region
+  struct slices slices_outside;                // before and after, where CPUs would hog the time otherwise
+  struct repeats repeats[COHERENCE_MAX_CPUS];  // of the simulation
+  struct repeats traced_repeats[COHERENCE_MAX_CPUS];  // of the trace
   struct turns turns;
   struct tracing tracing;
   _Atomic int region;        // enum region_state
@@ -52,20 +57,6 @@ void run_destroy(struct run *run);
 /** Called in the child of a fork, whose other threads are gone: nothing is waited for or written from here
  * on. */
 void run_disown(struct run *run);
-
-/** One access of a virtual CPU. */
-static inline void run_access(struct run *run, unsigned cpu, uint64_t address, uint32_t width,
-                              enum coherence_kind kind, uint32_t site) {
-  coherence_access(run->coherence, cpu, address, width, kind, site);
-  if (run->tracing.writer) tracing_access(&run->tracing, cpu, address, width, kind, site);
-}
-
-/** One access of a repeated string instruction, counted when those that adjoin it have come. */
-void run_repeated_access(struct run *run, unsigned cpu, uint64_t address, uint32_t width,
-                         enum coherence_kind kind, uint32_t site);
-
-/** Counts what the string instruction of a virtual CPU has touched, if there was one. */
-void run_end_repeats(struct run *run, unsigned cpu);
 
 /** Writes the recording so far under its name; returns 0 or an errno. */
 int run_write(struct run *run);

@@ -16,6 +16,15 @@ struct site {
   struct instruction_habit habit;
 };
 
+/** A site in the one word that QEMU hands to a callback: there are more sites than caches of the host hold.
+ */
+static inline uint64_t site_word(const struct site *site) {
+  return site->number | (uint64_t)site->habit.atomic << 32 | (uint64_t)site->habit.repeated << 33;
+}
+static inline uint32_t site_word_number(uint64_t word) { return (uint32_t)word; }
+static inline bool site_word_atomic(uint64_t word) { return word >> 32 & 1; }
+static inline bool site_word_repeated(uint64_t word) { return word >> 33; }
+
 struct sites {
   pthread_mutex_t lock;  // translation may run on several threads
   struct site *sites;    // by number

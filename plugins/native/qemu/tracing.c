@@ -5,7 +5,7 @@
 #include <string.h>
 
 int tracing_open(struct tracing *tracing, const struct options *options) {
-  *tracing = (struct tracing){.lock = PTHREAD_MUTEX_INITIALIZER, .cpu = UINT32_MAX};
+  *tracing = (struct tracing){.lock = PTHREAD_MUTEX_INITIALIZER};
   if (!options->trace) return 0;
   struct trace_settings settings = {.cpus = options->coherence.cpus};
   memcpy(settings.node_of_cpu, options->coherence.node_of_cpu, sizeof settings.node_of_cpu);
@@ -15,16 +15,17 @@ int tracing_open(struct tracing *tracing, const struct options *options) {
   return tracing->writer ? 0 : part_file_close(&tracing->file, ENOMEM);
 }
 
-void tracing_access(struct tracing *tracing, uint32_t cpu, uint64_t address, uint32_t width,
-                    enum coherence_kind kind, uint32_t site) {
+bool tracing_begin(struct tracing *tracing, uint32_t cpu) {
   pthread_mutex_lock(&tracing->lock);
-  if (tracing->writer) {  // the guest may end while others still run
-    if (cpu != tracing->cpu) trace_slice(tracing->writer, cpu);
-    tracing->cpu = cpu;
-    trace_access(tracing->writer, address, width, kind, site);
+  if (!tracing->writer) {  // the guest may end while others still run
+    pthread_mutex_unlock(&tracing->lock);
+    return false;
   }
-  pthread_mutex_unlock(&tracing->lock);
+  trace_slice(tracing->writer, cpu);
+  return true;
 }
+
+void tracing_end(struct tracing *tracing) { pthread_mutex_unlock(&tracing->lock); }
 
 int tracing_close(struct tracing *tracing, const struct sites *sites) {
   if (!tracing->writer) return 0;
