@@ -279,9 +279,9 @@ def read_bytes(path: Path, name: str) -> bytes:
     """What is in the file at ``path``; raises ``ProfileError`` if it has more than 256 MiB, and ``OSError``."""
     with path.open("rb") as file:
         # A read of so many bytes at once would take all their memory first; a pipe may have no end.
-        fits = os.fstat(file.fileno()).st_size <= MOST_BYTES
-        blocks = iter(lambda: file.read(_BLOCK_BYTES), b"")
-        data = b"".join(islice(blocks, MOST_BYTES // _BLOCK_BYTES + 1)) if fits else None
+        size = os.fstat(file.fileno()).st_size
+        blocks = iter(lambda: file.read(max(_BLOCK_BYTES, size + 1)), b"")
+        data = b"".join(islice(blocks, MOST_BYTES // _BLOCK_BYTES + 1)) if size <= MOST_BYTES else None
     if data is None or len(data) > MOST_BYTES:
         raise ProfileError(too_large(name))
     return data

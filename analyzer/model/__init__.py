@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from linesmith.analyzer.model.candidate import *
     from linesmith.analyzer.model.finding import *
     from linesmith.analyzer.model.layout import *
+    from linesmith.analyzer.model.line_map import *
     from linesmith.analyzer.model.lint import *
     from linesmith.analyzer.model.measurement import *
     from linesmith.analyzer.model.profile import *
@@ -45,10 +46,10 @@ else:
             "LineState MemberFunction Outcome Protected SharingCost Side StepTable Triage TriageKind VariableRow"
         ),
         "layout": (
-            "ADJACENT_LINE_BYTES CACHE_LINE_BYTES Cell CellKind ElfIdentity Entered FactKind Layout Leaf LineMap "
-            "MapLine Member MemberCategory MemberPair NO_FACTS Operand RecordKind SourceFact SourceFacts Touched "
-            "Toucher"
+            "ADJACENT_LINE_BYTES CACHE_LINE_BYTES ElfIdentity Entered Layout Leaf Member MemberCategory MemberPair "
+            "Operand RecordKind Touched"
         ),
+        "line_map": "Cell CellKind FactKind LineMap MapLine NO_FACTS SourceFact SourceFacts Toucher",
         "lint": (
             "Accepted Figure Intent Isolation LintChoice LintReport MemberGroup NO_INTENT Severity SizeBudget "
             "Suppression TypeIntent Violation"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The words of a ``perf c2c report`` and a cursor over them; then its columns, and the headings over those.
 
-The columns are those of the ``dim_*`` tables in ``tools/perf/builtin-c2c.c``; ``rows.py`` and ``scan.py`` read what is
-in them. Mails often keep perf's headings, commit messages never do: git takes ``#`` for a comment. Some authors write
-headings of their own over the columns that they left: perf's words, in columns of their own.
+The columns are those of the ``dim_*`` tables in ``tools/perf/builtin-c2c.c``; ``rows.py``, ``printed.py`` and
+``scan.py`` read what is in them. Mails often keep perf's headings, commit messages never do: git takes ``#`` for a
+comment. Some authors write headings of their own over the columns they left: perf's words, in columns of their own.
 """
 
 from __future__ import annotations
@@ -122,7 +122,11 @@ class TextCursor:
 
     def line(self, ahead: int = 0) -> TextLine | None:
         """The line ``ahead`` of the next one; ``None`` behind the last, and behind words looked at already."""
-        return next(islice(self.lines(ahead + 1), ahead, None), None)
+        if self._at < len(self._window):
+            return None
+        if len(self._ahead) <= ahead:
+            self._ahead.extend(islice(self._lines, ahead + 1 - len(self._ahead)))
+        return self._ahead[ahead] if ahead < len(self._ahead) else None
 
     def lines(self, most: int) -> Iterator[TextLine]:
         """The next lines, at most so many; none behind words looked at already."""
@@ -132,7 +136,7 @@ class TextCursor:
         return islice(self._ahead, most)
 
     def skip_lines(self, count: int) -> None:
-        """Leave lines behind, which ``line`` gave and which are not empty."""
+        """Leave lines behind, which ``line`` gave and the last of which is not empty."""
         for _ in range(count):
             self._ahead.popleft()
         self._first = FIRST
@@ -239,15 +243,16 @@ _TABLE_WORDS = frozenset((
 ))  # fmt: skip
 
 
-def table_values(before: int, cells: list[int]) -> tuple[str, ...]:
+def table_values(before: int, words: list[str]) -> tuple[str, ...]:
     """What the counts of a table's row are, whose address and share have ``before`` cells between them.
 
     Of a row that was cut it is what the sums prove. In every generation total, local and remote stand first behind the
     share; then stores and their kinds, or, from 5.11 on, records, loads and stores.
     """
-    values = TABLE_COUNTS.get((before, len(cells)))
+    values = TABLE_COUNTS.get((before, len(words)))
     if values is not None:
         return values
+    cells = list(map(int, words))
     if len(cells) < 3 or cells[0] != cells[1] + cells[2]:
         return ()
     proven = len(cells) > 5 and cells[3] == cells[4] + cells[5]

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import chain
+from operator import itemgetter
+from typing import TypeVar
 
-from linesmith.plugins.profiles.rows import ReportRow
+from linesmith.plugins.profiles.rows import ReportRows
 
 
 class ReportSection(StrEnum):
@@ -85,8 +87,9 @@ class Unread:
     line: int
 
 
-Piece = ReportSection | Headed | Total | RecordedEvent | TableRow | LineHead | ReportRow | Prose | Unread
+Piece = ReportSection | Headed | Total | RecordedEvent | TableRow | LineHead | ReportRows | Prose | Unread
 
+T = TypeVar("T")
 _SENTENCE = re.compile(r"(?<=[.!?]) +")
 _RULED = re.compile(r"(?:^|\s)#?[-=]{2,}(?:\s|$)")
 _LONGEST_TITLE = 120
@@ -98,19 +101,34 @@ _AFTER = re.compile(
 )
 
 
+def number_of(every: Iterable[ReportRows]) -> int:
+    """How many rows they are together."""
+    return sum(len(rows.text_line) for rows in every)
+
+
+def stacked(columns: Sequence[Mapping[str, Sequence[T]]], sizes: Iterable[int], missing: T) -> dict[str, Iterable[T]]:
+    """Columns of so many rows each put below each other by name; ``missing`` stands where one is not among them."""
+    names = dict.fromkeys(chain.from_iterable(columns))
+    every = [
+        some if len(some) == len(names) else dict.fromkeys(names, (missing,) * size) | dict(some)
+        for some, size in zip(columns, sizes, strict=True)
+    ]
+    return {name: chain.from_iterable(map(itemgetter(name), every)) for name in names}
+
+
 @dataclass(slots=True)
 class LineBlock:
     """A line of the distribution as it stands in the text; rows without a head come from a cut report."""
 
     head: LineHead | None
-    rows: list[ReportRow] = field(default_factory=list)
+    rows: list[ReportRows] = field(default_factory=list)
 
     @property
     def rank(self) -> int | None:
         """The line's number, when the counts are one more than the rows' shares."""
         if self.head is None or not self.head.counts:
             return None
-        shares = len(self.rows[0].shares) if self.rows else self.head.shares or len(self.head.counts) - 1
+        shares = len(self.rows[0].values) if self.rows else self.head.shares or len(self.head.counts) - 1
         return self.head.counts[0] if len(self.head.counts) == shares + 1 else None
 
     @property
@@ -119,16 +137,16 @@ class LineBlock:
         if self.head is None:
             return ()
         counts = self.head.counts[1:] if self.rank is not None else self.head.counts
-        return counts if not self.rows or len(counts) == len(self.rows[0].shares) else ()
+        return counts if not self.rows or len(counts) == len(self.rows[0].values) else ()
 
     @property
     def shares_by_value(self) -> dict[str, Sequence[float]]:
         """Every row's share of each value, 0 where a row has none."""
-        first = self.rows[0].values if self.rows else ()
-        if all(row.values == first for row in self.rows):
-            return dict(zip(first, zip(*(row.shares for row in self.rows), strict=True), strict=True))
-        each = [dict(zip(row.values, row.shares, strict=True)) for row in self.rows]
-        return {value: [shares.get(value, 0.0) for shares in each] for value in dict.fromkeys(chain(*each))}
+        shares = [dict(zip(rows.values, rows.shares, strict=True)) for rows in self.rows]
+        if len(shares) == 1:
+            return shares[0]
+        columns = stacked(shares, [len(rows.text_line) for rows in self.rows], 0.0)
+        return {value: list(column) for value, column in columns.items()}
 
 
 @dataclass(slots=True)
@@ -151,9 +169,9 @@ class ReportDraft:
         return bool(self.table or self.blocks)
 
     @property
-    def rows(self) -> list[ReportRow]:
+    def rows(self) -> list[ReportRows]:
         """The rows of all lines, in the order of the text."""
-        return [row for block in self.blocks for row in block.rows]
+        return [rows for block in self.blocks for rows in block.rows]
 
 
 def drafts(pieces: Iterable[Piece]) -> list[ReportDraft]:
@@ -183,7 +201,7 @@ class _Sorter:
         """Put one piece into the report that it belongs to."""
         draft = self.drafts[-1]
         match piece:
-            case ReportRow() if draft.blocks:
+            case ReportRows() if draft.blocks:
                 draft.blocks[-1].rows.append(piece)
                 self._above, self._above_line = "", 0
             case Prose():
@@ -204,11 +222,11 @@ class _Sorter:
             case _:
                 self._add(piece)
 
-    def _add(self, piece: ReportRow | Total | RecordedEvent) -> None:
+    def _add(self, piece: ReportRows | Total | RecordedEvent) -> None:
         """Put a piece that begins nothing into the current report."""
         draft = self._report(begins=False)
         match piece:
-            case ReportRow():
+            case ReportRows():
                 draft.blocks.append(LineBlock(None, [piece]))
             case Total():
                 draft.totals.append(piece)

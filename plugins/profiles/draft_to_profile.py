@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from itertools import repeat
+from dataclasses import fields
+from itertools import chain, islice, repeat
+from operator import attrgetter, sub
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ from linesmith.analyzer.base.errors import ProfileError
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Access, CacheLine, Profile, Remark
 from linesmith.plugins.api import read_text
 from linesmith.plugins.profiles.columns import SHARES, STORES, TextCursor
-from linesmith.plugins.profiles.draft import LineBlock, ReportDraft, TableRow, drafts
+from linesmith.plugins.profiles.draft import LineBlock, ReportDraft, TableRow, drafts, number_of, stacked
 from linesmith.plugins.profiles.formats import unmail
+from linesmith.plugins.profiles.rows import ReportRows
 from linesmith.plugins.profiles.scan import Scanner
 
 # Shares have two decimals of a percent: a column of 10,000 samples keeps them all.
@@ -24,6 +26,7 @@ NOMINAL = 10_000
 # Each share is off by up to half of a hundredth of a percent.
 _ROUNDING = 0.005
 _MOST_UNREAD = 20
+_AT_A_TIME = 512
 # x86-64 maps kernel text and modules into the last 2 GiB (Documentation/x86/x86_64/mm.rst); arm64 has 48 or 52
 # bits of kernel addresses below it and perf c2c shows peers there by default (since 6.0).
 _X86_KERNEL_TEXT = 0xFFFFFFFF80000000
@@ -39,6 +42,9 @@ _CUT_BEHIND_ORIGIN = 5
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+$")
 _PLACE = re.compile(r"(.+)\+\d+$")
 
+# Counts of the rows of a line, by the names of the model.
+RowCounts = dict[str, Sequence[int]]
+
 
 def read_c2c(path: Path, source: str) -> tuple[Profile, ...]:
     """Every report in the file; raises ``ProfileError`` when there is no shared line in it."""
@@ -47,7 +53,7 @@ def read_c2c(path: Path, source: str) -> tuple[Profile, ...]:
     holding = [draft for draft in found if draft.holds_lines]
     if not holding:
         raise ProfileError(_nothing_in(text, source, found))
-    if {row.values[:2] for draft in holding for row in draft.rows} == {("", "")}:
+    if {rows.values[:2] for draft in holding for rows in draft.rows} == {("", "")}:
         advice = "give the text of `perf c2c report --stdio -d tot`, or of `-d peer`"
         raise ProfileError(f"{source} counts loads that hit or missed (`-d all`), and no HITM or peer snoop; {advice}")
     return tuple(profile_of(draft, source) for draft in holding)
@@ -112,9 +118,10 @@ def _display_of(draft: ReportDraft) -> tuple[str, str]:
             pairs += [(counts["local"], counts["llc_hitm"]), (counts["remote"], counts["rmt_hitm"])]
     if any(first or second for first, second in pairs):
         return ("hitm" if all(first == second for first, second in pairs) else "peer"), ""
-    if all(len(row.shares) != 5 for row in draft.rows):
+    if all(len(rows.values) != 5 for rows in draft.rows):
         return "hitm", ""
-    code = [row.numbers["code_address"] for row in draft.rows if row.kernel and "code_address" in row.numbers]
+    each = chain(*(zip(rows.kernel, rows.numbers.get("code_address", ()), strict=False) for rows in draft.rows))
+    code = [address for kernel, address in each if kernel]
     if any(address >= _X86_KERNEL_TEXT for address in code):
         return "hitm", ""
     if any(address >= _ARM64_KERNEL for address in code):
@@ -124,28 +131,39 @@ def _display_of(draft: ReportDraft) -> tuple[str, str]:
 
 def _lines(draft: ReportDraft, display: str) -> Sequence[CacheLine]:
     """Lines of the distribution joined with the table's; then those that only the table has."""
-    # 64 bytes, or what a heading or the largest offset tells (``--double-cl``; machines with longer lines).
-    size = CACHE_LINE_BYTES * (2 if draft.double else 1)
-    rows = draft.rows
-    furthest = max((row.numbers.get("offset", 0) for row in rows), default=0)
-    while size <= furthest:
-        size *= 2
-    symbols = {row.tail.symbol for row in rows} - {None, ""}
-    longest = max((len(symbol) for symbol in symbols if symbol and not _ADDRESS.match(symbol)), default=0)
     # All HITM loads (peer snoops) of the recording, if the summary is there.
     totals = {total.key: total.count for total in reversed(draft.totals)}
     keys = _CONTENDED_KEYS[display]
-    contended = sum(totals[key] for key in keys) if all(key in totals for key in keys) else None
-    found: list[CacheLine] = []
+    recorded = sum(totals[key] for key in keys) if all(key in totals for key in keys) else None
     unmatched: defaultdict[int | None, list[TableRow]] = defaultdict(list)
     for listed in draft.table:
         unmatched[listed.address].append(listed)
+    rows = [_table_row(block, unmatched[block.head.address if block.head else None]) for block in draft.blocks]
+    counted = [_line_counts(block, row, display) for block, row in zip(draft.blocks, rows, strict=True)]
+    every = _accesses(draft, [columns for *_, columns in counted])
+    # 64 bytes, or what a heading or the largest offset tells (``--double-cl``; machines with longer lines).
+    size = CACHE_LINE_BYTES * (2 if draft.double else 1)
+    furthest = max((access.offset or 0 for access in every), default=0)
+    while size <= furthest:
+        size *= 2
+    accesses = iter(every)
+    found: list[CacheLine] = []
     last = -1
-    for block in draft.blocks:
-        row = _table_row(block, unmatched[block.head.address if block.head else None])
+    for block, row, (counts, nominal, _) in zip(draft.blocks, rows, counted, strict=True):
         rank = block.rank if block.rank is not None else row.rank if row else last + 1
         last = max(last, rank)
-        found.append(_line(block, row, rank, display, size, longest, contended))
+        contended = counts.get(f"{display}_remote", 0) + counts.get(f"{display}_local", 0)
+        line = CacheLine(
+            rank,
+            block.head.address if block.head else None,
+            tuple(islice(accesses, number_of(block.rows))),
+            bytes=size,
+            share=row.share if row else contended / recorded if recorded else None,
+            text_line=block.head.line if block.head else block.rows[0].text_line[0],
+            nominal=nominal,
+            **counts,
+        )
+        found.append(line)
     left = {id(row) for rows in unmatched.values() for row in rows}
     for row in draft.table:
         if id(row) in left:
@@ -164,10 +182,8 @@ def _table_row(block: LineBlock, same: list[TableRow]) -> TableRow | None:
     return row
 
 
-def _line(
-    block: LineBlock, row: TableRow | None, rank: int, display: str, size: int, longest: int, hitms: int | None
-) -> CacheLine:
-    """One line of the distribution; ``hitms`` are the contended loads of the recording, if they are known."""
+def _line_counts(block: LineBlock, row: TableRow | None, display: str) -> tuple[dict[str, Any], bool, RowCounts]:
+    """The line's counts by the names of the model, whether they are nominal, and the same counts of its rows."""
     counts = _named(row.counts, display) if row else {}
     values = list(block.rows[0].values) if block.rows else []
     values = values or [column.value for column in SHARES.get(len(block.totals), ())]
@@ -179,17 +195,10 @@ def _line(
         totals = {value: NOMINAL if any(shares[value]) else 0 for value in shares if value not in ("", "?")}
     totals |= dict.fromkeys(_uncounted_stores(shares, totals), NOMINAL)
     counts |= _named(totals.items(), display)
-    contended = counts.get(f"{display}_remote", 0) + counts.get(f"{display}_local", 0)
-    return CacheLine(
-        rank,
-        block.head.address if block.head else None,
-        tuple(_accesses(block, shares, totals, display, longest)),
-        bytes=size,
-        share=row.share if row else contended / hitms if hitms else None,
-        text_line=block.head.line if block.head else block.rows[0].line,
-        nominal=nominal,
-        **counts,
-    )
+    most = _most_shares(number_of(block.rows))
+    known = ((value, column) for value, column in shares.items() if value in totals and value not in ("", "?"))
+    columns = ((value, _counts_of(totals[value], column)) for value, column in known if sum(column) <= most)
+    return counts, nominal, _named(columns, display)
 
 
 def _uncounted_stores(shares: Mapping[str, Sequence[float]], counted: Collection[str]) -> list[str]:
@@ -208,35 +217,38 @@ def _named(values: Iterable[tuple[str, Any]], display: str) -> dict[str, Any]:
     return named
 
 
-def _accesses(
-    block: LineBlock, shares: Mapping[str, Sequence[float]], totals: dict[str, int], display: str, longest: int
-) -> Iterator[Access]:
-    """The rows with shares turned into counts, column by column."""
-    columns: dict[str, Sequence[int]] = {}
-    for value, column in shares.items():
-        if value in totals and value not in ("", "?") and not _exceeds_whole(column):
-            columns[value] = _counts_of(totals[value], column)
-    named = _named(columns.items(), display)
-    counts = zip(*named.values(), strict=True) if named else repeat(())
-    for row, each in zip(block.rows, counts, strict=False):
-        symbol, object_file, source, nodes, _ = row.tail
-        function, cut = _function_of(symbol, source, longest, row.origin)
-        yield Access(
-            **{"offset": None, **row.numbers, **dict(zip(named, each, strict=True))},
-            function=function,
-            object_file=object_file,
-            source=source,
-            nodes=nodes,
-            process=row.process,
-            kernel=row.kernel,
-            symbol_cut=cut,
-            text_line=row.line,
-        )
+def _accesses(draft: ReportDraft, counts: Sequence[RowCounts]) -> list[Access]:
+    """The rows of all lines, whose ``counts`` are given line by line."""
+    if not draft.rows:
+        return []
+    columns: dict[str, Iterable[Any]] = {"offset": repeat(None)}
+    columns |= stacked([rows.numbers for rows in draft.rows], [len(rows.text_line) for rows in draft.rows], None)
+    columns |= stacked(counts, [number_of(block.rows) for block in draft.blocks], None)
+    for name in ("text_line", "object_file", "source", "nodes", "process", "kernel"):
+        columns[name] = chain.from_iterable(map(attrgetter(name), draft.rows))
+    symbols, sources = (list(chain.from_iterable(map(attrgetter(name), draft.rows))) for name in ("symbol", "source"))
+    longest = max((len(symbol) for symbol in set(symbols) if symbol and not _ADDRESS.match(symbol)), default=0)
+    origins = chain.from_iterable(repeat(rows.origin, len(rows.text_line)) for rows in draft.rows)
+    places = list(zip(symbols, sources, origins, strict=True))
+    known = {place: _function_of(*place, longest) for place in set(places)}
+    columns["function"], columns["symbol_cut"] = zip(*map(known.__getitem__, places), strict=True)
+    # Field by field, for so many at a time that they stay in the cache of the CPU: the constructor of a frozen class
+    # takes three times as long.
+    setting = [
+        (getattr(Access, one.name).__set__, iter(columns.get(one.name) or repeat(one.default)))
+        for one in fields(Access)
+    ]
+    found: list[Access] = []
+    while some := list(map(object.__new__, repeat(Access, min(_AT_A_TIME, len(symbols) - len(found))))):
+        for set_field, values in setting:
+            deque(map(set_field, some, values), maxlen=0)
+        found += some
+    return found
 
 
-def _exceeds_whole(shares: Sequence[float]) -> bool:
-    """Whether shares in percent add up to more than rounding can explain: they are not of one column."""
-    return sum(shares) > 100 + _ROUNDING * len(shares) + 0.001
+def _most_shares(rows: int) -> float:
+    """What shares in percent add up to at most, with what rounding explains; others are not of one column."""
+    return 100 + _ROUNDING * rows + 0.001
 
 
 def _counts_of(total: int, shares: Sequence[float]) -> Sequence[int]:
@@ -250,15 +262,14 @@ def _counts_of(total: int, shares: Sequence[float]) -> Sequence[int]:
     if abs(whole - 100) > _ROUNDING * len(shares) + 0.001:
         return [round(share * total / 100) for share in shares]
     exact = [share / whole * total for share in shares]
-    counts = [int(value) for value in exact]
-    remainders = [count - value for count, value in zip(counts, exact, strict=True)]
+    counts = list(map(int, exact))
+    remainders = list(map(sub, counts, exact))
     for at in sorted(range(len(shares)), key=remainders.__getitem__)[: max(total - sum(counts), 0)]:
         counts[at] += 1
     return counts
 
 
-@lru_cache(maxsize=1 << 14)
-def _function_of(symbol: str | None, source: str | None, longest: int, behind_origin: bool) -> tuple[str | None, bool]:
+def _function_of(symbol: str | None, source: str | None, behind_origin: bool, longest: int) -> tuple[str | None, bool]:
     """The function's name and whether perf cut it.
 
     perf cuts at 26 characters (``-v``: at 5, ``behind_origin``) unless ``--full-symbols`` was given, so a name of just
@@ -268,7 +279,7 @@ def _function_of(symbol: str | None, source: str | None, longest: int, behind_or
     if symbol is None or _is_unresolved(symbol):
         return None, False
     width = _CUT_BEHIND_ORIGIN if behind_origin else _CUT_WIDTH
-    place = _PLACE.match(source) if source else None
+    place = _PLACE.match(source) if source and "+" in source else None
     whole = place.group(1) if place else ""
     if whole == symbol or (len(symbol) == width and whole.startswith(symbol)):
         return whole, False
@@ -276,61 +287,72 @@ def _function_of(symbol: str | None, source: str | None, longest: int, behind_or
 
 
 def _is_unresolved(symbol: str) -> bool:
-    return symbol == "[unknown]" or _ADDRESS.match(symbol) is not None
+    return symbol == "[unknown]" or (symbol.startswith("0x") and _ADDRESS.match(symbol) is not None)
 
 
 def _remarks_on(draft: ReportDraft, lines: tuple[CacheLine, ...], display_doubt: str) -> Iterator[Remark]:
     """What is missing, was not read, or was assumed: of the whole report first, then of lines and rows in order."""
     if display_doubt:
         yield Remark(display_doubt, lines[0].text_line)
-    rows = draft.rows
-    without = [row for row in rows if "offset" not in row.numbers]
-    if not rows:
+    every = draft.rows
+    without = [rows for rows in every if "offset" not in rows.numbers]
+    if not every:
         yield Remark("the report has no rows with offsets: lines can be ranked, but members cannot be named")
     elif without:
-        share = "no row has an" if len(without) == len(rows) else f"{len(without)} of {len(rows)} rows have no"
-        yield Remark(f"{share} offset: their members cannot be named", without[0].line)
+        some = f"{number_of(without)} of {number_of(every)} rows have no"
+        share = "no row has an" if len(without) == len(every) else some
+        yield Remark(f"{share} offset: their members cannot be named", without[0].text_line[0])
     if not draft.double and lines[0].bytes > CACHE_LINE_BYTES:
         yield Remark(f"offsets beyond 0x3f: the lines are taken to be {lines[0].bytes} bytes", lines[0].text_line)
-    kernel = [row for row in rows if row.kernel]
-    addresses = {symbol for symbol in {row.tail.symbol for row in kernel} if symbol and _is_unresolved(symbol)}
-    unresolved = [row for row in kernel if row.tail.symbol in addresses]
-    if unresolved:
-        yield Remark(
-            f"{len(unresolved)} of {len(kernel)} kernel rows show addresses instead of functions: the report was"
-            " made without the kernel's symbols (run perf as root, with kernel.kptr_restrict=0)",
-            unresolved[0].line,
-        )
+    yield from _on_addresses(every)
     yield from _on_totals(draft)
-    unnamed = [row for row in rows if row.unnamed]
+    unnamed = [rows for rows in every if rows.unnamed]
     if unnamed:
-        yield Remark(f"rows with numbers whose column cannot be told: {len(unnamed)}", unnamed[0].line)
-    shares = [row for row in rows if "?" in row.values]
+        yield Remark(f"rows with numbers whose column cannot be told: {number_of(unnamed)}", unnamed[0].text_line[0])
+    shares = [rows for rows in every if "?" in rows.values]
     if shares:
-        yield Remark(f"rows with shares whose column cannot be told: {len(shares)}", shares[0].line)
+        yield Remark(f"rows with shares whose column cannot be told: {number_of(shares)}", shares[0].text_line[0])
     for unread in draft.unread[:_MOST_UNREAD]:
         yield Remark(f"not read, no known columns: {unread.text}", unread.line)
     for unread in draft.unread[_MOST_UNREAD : _MOST_UNREAD + 1]:
         yield Remark(f"more rows that were not read: {len(draft.unread) - _MOST_UNREAD}", unread.line)
 
 
+def _on_addresses(every: Sequence[ReportRows]) -> Iterator[Remark]:
+    """Rows of the kernel without the names of its functions."""
+    addresses = {symbol for symbol in set(chain(*(rows.symbol for rows in every))) if symbol and _is_unresolved(symbol)}
+    if not addresses:
+        return
+    each = chain(*(zip(rows.kernel, rows.symbol, rows.text_line, strict=True) for rows in every))
+    kernel = [(symbol, line) for is_kernel, symbol, line in each if is_kernel]
+    unresolved = [line for symbol, line in kernel if symbol in addresses]
+    if unresolved:
+        yield Remark(
+            f"{len(unresolved)} of {len(kernel)} kernel rows show addresses instead of functions: the report was"
+            " made without the kernel's symbols (run perf as root, with kernel.kptr_restrict=0)",
+            unresolved[0],
+        )
+
+
 def _on_totals(draft: ReportDraft) -> Iterator[Remark]:
     """Lines whose raw counts are missing, or do not fit the shares of their rows."""
-    # The addresses whose raw counts are in the table, with the columns of these counts.
-    listed = {row.address: frozenset(name for name, _ in row.counts) for row in draft.table}
+    # The lines whose raw counts are in the table.
+    listed: dict[int | None, TableRow] = {row.address: row for row in draft.table}
     for block in draft.blocks:
         if not block.rows:
             continue
-        line = block.head.line if block.head else block.rows[0].line
-        address = block.head.address if block.head else None
-        if block.head and block.head.counts and not block.totals:
-            yield Remark("the line's raw counts are not as many as the shares of its rows", line)
-        elif not block.totals and address not in listed:
-            yield Remark(
-                "rows without the raw counts of their line: their counts are as of 10,000 samples a column", line
-            )
-        elif not block.totals and _uncounted_stores(block.shares_by_value, listed[address or 0]):
-            yield Remark("the table has no stores: those of its rows are counted as of 10,000 samples a column", line)
-        columns = zip(*(row.shares for row in block.rows), strict=False)
-        if any(_exceeds_whole(column) for column in columns):
+        line = block.head.line if block.head else block.rows[0].text_line[0]
+        row = listed.get(block.head.address) if block.head else None
+        doubt = ""
+        uncounted = not block.totals
+        if uncounted and block.head and block.head.counts:
+            doubt = "the line's raw counts are not as many as the shares of its rows"
+        elif uncounted and row is None:
+            doubt = "rows without the raw counts of their line: their counts are as of 10,000 samples a column"
+        elif uncounted and row and _uncounted_stores(block.shares_by_value, dict(row.counts)):
+            doubt = "the table has no stores: those of its rows are counted as of 10,000 samples a column"
+        if doubt:
+            yield Remark(doubt, line)
+        columns = zip(*(rows.shares for rows in block.rows), strict=False)
+        if max((sum(chain(*column)) for column in columns), default=0) > _most_shares(number_of(block.rows)):
             yield Remark("a column of shares adds up to more than 100 %: the rows are not of one line", line)

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import MISSING, fields, is_dataclass, replace
 from hashlib import blake2b
-from itertools import chain, count, islice, pairwise
+from itertools import chain, count, islice, pairwise, repeat
 from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -46,6 +46,7 @@ JSON = ".json"
 # What a document may unpack to: the largest that a recorder writes.
 _MOST_BYTES = 256 << 20
 _LEVEL = 6
+_BLOCK = 1 << 16
 _LINE_SIZES = (64, 128, 256)
 _LIMIT = 1 << 64
 # What msgspec and zlib raise for damaged files.
@@ -153,14 +154,25 @@ class TextLine(NamedTuple):
 def unmail(text: str) -> Iterator[TextLine]:
     """The lines of ``text`` without quoting, transfer encoding, entities, numbering and terminal codes."""
     encoded, entities = _QP_EVIDENCE.search(text), _ENTITY.search(text)
-    if not (encoded or entities or ">" in text) and text.isascii() and not text.encode().translate(None, _PLAIN):
-        return _unnumbered(map(TextLine, count(1), text.splitlines()))
+    quoted = encoded or entities or ">" in text or not text.isascii()
+    if not quoted and not any(block.encode().translate(None, _PLAIN) for block in _blocks(text)):
+        plain = chain.from_iterable(map(str.splitlines, _blocks(text)))
+        return _unnumbered(map(tuple.__new__, repeat(TextLine), enumerate(plain, 1)))
     lines: Iterator[TextLine] = map(TextLine, count(1), map(itemgetter(1), _LINE.finditer(text)))
     if encoded:
         lines = _joined(lines)
     if entities:
         lines = (TextLine(line.number, html.unescape(line.text)) for line in lines)
     return _unnumbered(TextLine(line.number, bare(line.text)) for line in lines)
+
+
+def _blocks(text: str) -> Iterator[str]:
+    """The text in parts of whole lines, which stay in the cache of the CPU until they are read."""
+    begin = 0
+    while begin < len(text):
+        end = text.find("\n", begin + _BLOCK) + 1 or len(text)
+        yield text[begin:end]
+        begin = end
 
 
 def bare(text: str) -> str:

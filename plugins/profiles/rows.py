@@ -3,14 +3,13 @@
 
 Columns are named by the heading, or by the row's own shape where there is none or it does not fit. The words at the end
 are split by the blanks between columns where they are left, by their looks where a mail wrapped or joined lines.
-A row that stands on a line of its own below a heading is read by ``RowPattern`` of ``scan.py``, with the same result.
+A row that stands on a line of its own below a heading is read by ``printed.py``, with the same result.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from linesmith.plugins.profiles import columns as c
@@ -45,26 +44,29 @@ class RowTail(NamedTuple):
     words: int = 0
 
 
-@dataclass(slots=True)
-class ReportRow:
-    """One row as printed; ``shares`` are in percent of the values that ``values`` names, ``numbers`` by value.
+class ReportRows(NamedTuple):
+    """Rows with the same columns, one below the other, column by column.
 
-    ``unnamed`` counts cells whose column is not known. ``origin``: an address stands before the symbol.
+    ``shares`` are in percent of what ``values`` names, column by column; ``numbers`` are by name. ``unnamed`` counts
+    cells of a row whose column is not known. ``origin``: an address stands before the symbol.
     """
 
-    line: int
+    text_line: Sequence[int]
     values: tuple[str, ...]
-    shares: tuple[float, ...]
-    numbers: dict[str, int] = field(default_factory=dict)
-    process: str | None = None
-    kernel: bool | None = None
-    tail: RowTail = field(default_factory=RowTail)
+    shares: Sequence[Sequence[float]]
+    numbers: dict[str, Sequence[int]]
+    process: Sequence[str | None]
+    kernel: Sequence[bool | None]
+    symbol: Sequence[str | None]
+    object_file: Sequence[str | None]
+    source: Sequence[str | None]
+    nodes: Sequence[str | None]
+    origin: bool = False
     unnamed: int = 0
     words: int = 0
-    origin: bool = False
 
 
-def read_row(cursor: TextCursor, heading: Columns | None) -> ReportRow | None:
+def read_row(cursor: TextCursor, heading: Columns | None) -> ReportRows | None:
     """The row at the cursor by its heading, or by its own shape when heading and row disagree."""
     shares = share_run(cursor)
     cells = tuple(_cells(cursor, shares))
@@ -158,35 +160,35 @@ def _before_code(cells: list[Token]) -> Columns:
     return (*(c.OFFSET_NODE, c.PAGES)[:place], *(c.PID,) * process, *(c.TID,) * tasks)
 
 
-def _read(cursor: TextCursor, columns: Columns, heading: Columns | None) -> ReportRow:
+def _read(cursor: TextCursor, columns: Columns, heading: Columns | None) -> ReportRows:
     """The row's values; the cells are known to fit the columns."""
-    row = ReportRow(cursor.peek().line, (), ())
+    values = tuple(column.value for column in columns if column.cells is c.SHARE)
+    shares: list[tuple[float]] = []
+    numbers: dict[str, Sequence[int]] = {}
+    process: str | None = None
     at = 0
     for column in columns:
         while cursor.peek(at).kind is WordKind.WORD:
-            row.process = f"{row.process} {cursor.peek(at).text}"
+            process = f"{process} {cursor.peek(at).text}"
             at += 1
         cell = cursor.peek(at).text
         at += 1
         if column.cells is c.SHARE:
-            row.values += (column.value,)
-            row.shares += (float(cell[:-1]),)
-        elif column is c.UNNAMED_COUNT:
-            row.unnamed += 1
+            shares.append((float(cell[:-1]),))
         elif column.cells is c.PROCESS:
-            row.process = cell
+            process = cell
         elif column.value:
-            row.numbers[column.value] = int(cell, 16 if column.cells is c.ADDRESS else 10)
-    row.origin = _has_origin(cursor, at)
-    at += 2 * row.origin
+            numbers[column.value] = (int(cell, 16 if column.cells is c.ADDRESS else 10),)
+    origin = _has_origin(cursor, at)
+    at += 2 * origin
     mode = cursor.peek(at)
     marked = mode.kind is WordKind.MODE
-    if marked:
-        row.kernel = KERNEL_MODES.get(mode.text[1])
-        at += 1
-    row.tail = read_tail(cursor, at, heading, marked)
-    row.words = at + row.tail.words
-    return row
+    at += marked
+    symbol, object_file, source, nodes, words = read_tail(cursor, at, heading, marked)
+    kernel = KERNEL_MODES.get(mode.text[1]) if marked else None
+    cells = (process,), (kernel,), (symbol,), (object_file,), (source,), (nodes,)
+    unnamed = columns.count(c.UNNAMED_COUNT)
+    return ReportRows((cursor.peek().line,), values, shares, numbers, *cells, origin, unnamed, at + words)
 
 
 def read_tail(cursor: TextCursor, start: int, heading: Columns | None, marked: bool) -> RowTail:

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterator
 
 from linesmith.analyzer.model import CACHE_LINE_BYTES
 from linesmith.plugins.profiles import columns as c
-from linesmith.plugins.profiles.columns import BEHIND_BLANK, Columns, TextCursor, Token, WordKind
+from linesmith.plugins.profiles.columns import BEHIND_BLANK, TextCursor, Token, WordKind
 from linesmith.plugins.profiles.draft import (
     Headed,
     LineHead,
@@ -22,12 +21,11 @@ from linesmith.plugins.profiles.draft import (
     Prose,
     RecordedEvent,
     ReportSection,
-    TableRow,
     Total,
     Unread,
 )
-from linesmith.plugins.profiles.formats import TextLine
-from linesmith.plugins.profiles.rows import KERNEL_MODES, ReportRow, RowTail, read_row, read_tail, share_run
+from linesmith.plugins.profiles.printed import Found, RowPattern, printed_line_head, printed_table_row, table_row
+from linesmith.plugins.profiles.rows import ReportRows, read_row, share_run
 
 _MOST_GRAPH_WORDS = 512
 _MOST_GRAPH_LINE = 24
@@ -59,39 +57,6 @@ _BY_FIRST_WORD: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
 for _key in (*_KEYS, *(section.value for section in ReportSection)):
     _BY_FIRST_WORD.setdefault(_key.split()[0], []).append((_key, tuple(_key.split())))
 
-# A piece and the number of its words.
-Found = tuple[Piece, int]
-_NODE = r"N/A|\d{1,18}|\d{1,5}(?:[-,]\d{1,5}){1,64}"
-_CELLS = {
-    c.SHARE: r"(\d{1,5}\.\d{1,2})%",
-    c.ADDRESS: r"(0x[0-9a-fA-F]{1,16})",
-    c.NODE: rf"({_NODE})",
-    c.COUNT: r"(\d{1,18})",
-    c.PROCESS: r"(\d{1,18}|\d{1,10}:\S{0,64})",
-}
-# Larger ones are no offsets in a line.
-_OFFSET = r"(0x[0-9a-fA-F]{1,2})"
-_NODES = r"\d{1,4}(?:\{[^{}\s]{0,99}(?: +[^{}\s]{1,9}){0,4}\})?"
-_TAIL = re.compile(rf"(\S+(?: +(?!{_NODES}(?: |$))\S+)*)(?: +({_NODES}(?: +{_NODES}){{0,40}}))? *", re.ASCII)
-# What ends a row above it: a row, or a rule.
-_BEHIND_ROW = re.compile(r" *(?:\d{1,5}\.\d{1,2}%|-{20,})(?: |$)", re.ASCII)
-_RULE = re.compile(r" *-{20,} *$")
-_SHARES = re.compile(r" *((?:\d{1,5}\.\d{1,2}% +){1,6})0x", re.ASCII)
-_TABLE_ROW = re.compile(
-    rf" *\d{{1,18}} +0x[0-9a-fA-F]{{1,16}}(?: +(?:{_NODE})){{1,3}} +\d{{1,5}}\.\d{{1,2}}%(?: +\d{{1,18}}){{15,18}} *$",
-    re.ASCII,
-)
-_HEAD = re.compile(r" *(\d{1,18}(?: +\d{1,18}){3,6}) +(0x[0-9a-fA-F]{1,16}) *$", re.ASCII)
-_LONGEST = 4096
-# A word of each, of which no other column can be, and numbers of nodes.
-_PLAIN_TAIL = (
-    r"([a-zA-Z_][\w.]{0,99}) {2,}([a-zA-Z_][\w.]{0,99}|\[[\w.]{2,99}\]) {2,}([a-zA-Z_][\w./-]{0,99}[:+]\d{1,9})"
-    r"((?: +\d{1,4}){0,16}) *"
-)
-_NO_PLAIN_TAIL = "(?!)()()()()"
-_NAMED = frozenset((c.SYMBOL, c.OBJECT, c.SOURCE))
-_MOST_ROWS = 64
-
 
 class Scanner:
     """The state of one walk: the columns that the last heading named, and the words not yet understood."""
@@ -112,7 +77,7 @@ class Scanner:
             while whole := self._printed():
                 if self._words:
                     yield from self._finished_prose()
-                yield from whole
+                yield whole
             token = self._cursor.peek()
             if token.kind is WordKind.END:
                 break
@@ -133,27 +98,27 @@ class Scanner:
             piece, words = found
             self._cursor.skip(words)
             yield from self._finished_prose()
-            self._below_row = isinstance(piece, ReportRow)
+            self._below_row = isinstance(piece, ReportRows)
             self._behind_rule = False
             self._recent.clear()
             yield piece
         yield from self._finished_prose()
 
-    def _printed(self) -> Sequence[Piece]:
-        """The pieces that are all of the next lines: rows, a line's head or a row of the table."""
-        cursor = self._cursor
-        line = cursor.line()
+    def _printed(self) -> Piece | None:
+        """The piece that is all of the next lines: rows, a line's head or a row of the table."""
+        line = self._cursor.line()
         if line is None:
-            return ()
-        rows = self._rows.read(cursor) if self._rows is not None else ()
-        piece = None if rows else printed_line_head(cursor, line) or printed_table_row(line)
-        found = rows if piece is None else (piece,)
-        if found:
-            cursor.skip_lines(len(found))
-            self._below_row = bool(rows)
-            self._behind_rule = False
-            self._recent.clear()
-        return found
+            return None
+        rows = self._rows.read(self._cursor) if self._rows is not None else None
+        found = (rows, len(rows.text_line)) if rows else printed_line_head(self._cursor) or printed_table_row(line)
+        if found is None:
+            return None
+        piece, lines = found
+        self._cursor.skip_lines(lines)
+        self._below_row = rows is not None
+        self._behind_rule = False
+        self._recent.clear()
+        return piece
 
     def _data(self, token: Token) -> Found | None:
         """A row, a table row or a line's head."""
@@ -249,24 +214,7 @@ def read_table_row(cursor: TextCursor) -> Found | None:
     if (before, number) not in c.TABLE_COUNTS and (before, every) in c.TABLE_COUNTS:
         number = every
     words = [cursor.peek(at).text for at in range(start + number)]
-    return _table_row(cursor.peek().line, words, before), start + number
-
-
-def printed_table_row(line: TextLine) -> TableRow | None:
-    """The row of the shared-lines table that is all of the line, with all the columns of some release."""
-    words = line.text.split() if _TABLE_ROW.match(line.text) else []
-    before = next((at for at, word in enumerate(words) if word[-1] == "%"), 2) - 2
-    return _table_row(line.number, words, before) if (before, len(words) - before - 3) in c.TABLE_COUNTS else None
-
-
-def _table_row(line: int, words: list[str], before: int) -> TableRow:
-    """The row of these words, ``before`` of which are between address and share."""
-    cells = [int(word) for word in words[3 + before :]]
-    values = c.table_values(before, cells)
-    counts = [(value, cell) for value, cell in zip(values, cells, strict=False) if value]
-    if values and before in c.RECORDS_FIRST and words[1 + before].isdecimal():
-        counts.append(("records", int(words[1 + before])))
-    return TableRow(int(words[0]), int(words[1], 16), float(words[2 + before][:-1]) / 100, tuple(counts), line)
+    return table_row(cursor.peek().line, words, before), start + number
 
 
 def read_line_head(cursor: TextCursor, behind_rule: bool) -> Found | None:
@@ -318,75 +266,3 @@ def _graph_line(cursor: TextCursor, at: int) -> int:
     ):
         words += 1
     return words if cursor.peek(at + words).gap < 0 else 0
-
-
-class RowPattern:
-    """Reads rows that stand whole on a line below a heading, perf's or an author's; ``rows.py`` reads the others."""
-
-    def __init__(self, heading: Columns) -> None:
-        self._heading = heading
-        front = [column for column in heading if column.cells]
-        cells = (_OFFSET if column is c.OFFSET else _CELLS[column.cells] for column in front)
-        tail = _PLAIN_TAIL if _NAMED.issubset(heading) else _NO_PLAIN_TAIL
-        row = " *" + " +".join(cells) + rf" +\[([k.guH])\] +(?:{tail}|(\S.*))$"
-        self._match = re.compile(row, re.ASCII).match
-        self._shares = tuple(column.value for column in front if column.cells is c.SHARE)
-        places = [(at, column) for at, column in enumerate(front) if column.value and column.cells is not c.SHARE]
-        self._process = max((at for at, column in places if column.cells is c.PROCESS), default=-1)
-        numbers = [(at, column) for at, column in places if column.cells is not c.PROCESS]
-        # What each number fills, where it stands and its base.
-        self._numbers = [(column.value, at, 16 if column.cells is c.ADDRESS else 10) for at, column in numbers]
-
-    def read(self, cursor: TextCursor) -> Sequence[ReportRow]:
-        """The rows that are all of the next lines, some at a time; none where a line has to be read word by word."""
-        rows: list[ReportRow] = []
-        for line in cursor.lines(_MOST_ROWS):
-            found = self._match(line.text) if len(line.text) < _LONGEST else None
-            if found is None:
-                break
-            *cells, mode, symbol, object_file, source, nodes, text = found.groups()
-            plain = RowTail(symbol, object_file, source, " ".join(nodes.split()) or None) if text is None else None
-            tail = plain or _tail(text, self._heading)
-            if tail is None:
-                break
-            shares = tuple(map(float, cells[: len(self._shares)]))
-            numbers = {value: int(cells[at], base) for value, at, base in self._numbers}
-            process = cells[self._process] if self._process >= 0 else None
-            rows.append(ReportRow(line.number, self._shares, shares, numbers, process, KERNEL_MODES.get(mode), tail))
-        return rows if rows and ends_row(cursor, len(rows)) else rows[:-1]
-
-
-@lru_cache(maxsize=1 << 15)
-def _tail(text: str, heading: Columns) -> RowTail | None:
-    """Symbol, object, source and nodes, if they are all of the text."""
-    found = _TAIL.fullmatch(text)
-    if found is None:
-        return None
-    cursor = TextCursor([TextLine(1, f"[k] {found[1]}")])
-    tail = read_tail(cursor, 1, heading, marked=True)
-    if tail.nodes is not None or cursor.peek(1 + tail.words).kind is not WordKind.END:
-        return None
-    return tail if found[2] is None else RowTail(tail[0], tail[1], tail[2], " ".join(found[2].split()))
-
-
-def ends_row(cursor: TextCursor, ahead: int) -> bool:
-    """Whether the row in front of the line that is so far ahead ends with its line."""
-    while (behind := cursor.line(ahead)) is not None:
-        if _BEHIND_ROW.match(behind.text):
-            return True
-        if behind.text.strip():
-            return False
-        ahead += 1
-    return True
-
-
-def printed_line_head(cursor: TextCursor, line: TextLine) -> LineHead | None:
-    """The head that is all of the line, above a rule and a row with an offset."""
-    found = _HEAD.match(line.text)
-    rule, row = (cursor.line(1), cursor.line(2)) if found else (None, None)
-    if found is None or rule is None or row is None or not _RULE.match(rule.text):
-        return None
-    shares = _SHARES.match(row.text)
-    if shares is None:
-        return None
-    return LineHead(int(found[2], 16), tuple(map(int, found[1].split())), line.number, shares[1].count("%"))
