@@ -37,13 +37,6 @@ _NUMBERS = ("workers", "operations", "seconds", "cpu-seconds")
 _COPIES = "copies"
 
 
-def sources_of(program: str) -> dict[str, str]:
-    """The files of ``sources/`` that a program is made of, by their names."""
-    folder = files("linesmith.plugins.benchmarks") / "sources"
-    names = (f"{program.replace('-', '_')}.c", "crew.c", "crew.h")
-    return {name: (folder / name).read_text("utf-8") for name in names}
-
-
 class CompiledSettings(BenchmarkSettings, frozen=True):
     """What a user can say of compiling, for every benchmark that has a program compiled."""
 
@@ -71,7 +64,9 @@ def compiled(program: str, given: CompiledSettings, scratch: Path) -> Path:
     compiler = given.find_compiler()
     if compiler is None:
         raise ToolMissing(f"the program {program} has to be compiled: {given.compiler_obstacle()}")
-    sources = sources_of(program)
+    folder_of_sources = files("linesmith.plugins.benchmarks") / "sources"
+    names = (f"{program.replace('-', '_')}.c", "crew.c", "crew.h")
+    sources = {name: (folder_of_sources / name).read_text("utf-8") for name in names}
     parts = (given.linking, compiler, *_FLAGS, *sources.values())
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
     place = scratch / "programs" / digest / program

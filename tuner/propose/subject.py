@@ -32,7 +32,7 @@ from linesmith.analyzer.layouts.placement import (
 from linesmith.analyzer.model import ConflictPair, Finding, HolderChange, Layout, Move, SourceFact
 from linesmith.analyzer.slab.allocation import Kernel, own_cache
 from linesmith.tuner.constraints.elsewhere import Elsewhere, elsewhere, facts_of, facts_within, opened
-from linesmith.tuner.constraints.freedom import NO_PREMISES, ConfiguredBuild, Freedom, Premises
+from linesmith.tuner.constraints.freedom import NO_PREMISES, Freedom, Premises
 from linesmith.tuner.constraints.kernel_rules import holding_members
 from linesmith.tuner.constraints.rules import freedom
 from linesmith.tuner.propose.meetings import Cost, RecordHeat, cost, interest, record_heat, spots
@@ -217,6 +217,8 @@ def subject(
     positions = tuple(tuple(at for at, owner in enumerate(owners) if owner == atom) for atom in range(len(parts)))
     inferred = inferences(layouts.by_id(scope.layout.id), scope.layout)
     shapes = tuple(tuple(shape_of(member) for member in part.members) for part in parts)
+    elsewhere = [(one, next(iter(one.layouts.variants(target.type)), None)) for one in premises.configurations]
+    alone = replace(premises, configurations=())
     return ContendedRecord(
         target.type,
         scope.layout,
@@ -234,14 +236,8 @@ def subject(
         cost(heat, starts, granule),
         interest(scope.layout, starts, code),
         _hot_atoms(heat, owners),
-        tuple(_facts_there(target.type, one, premises) for one in premises.configurations),
+        tuple(facts_of(there, alone, one.layouts) if there else () for one, there in elsewhere),
     )
-
-
-def _facts_there(record: str, other: ConfiguredBuild, premises: Premises) -> tuple[SourceFact, ...]:
-    """The facts of the record as another configuration has it; none where it has no such record."""
-    there = next(iter(other.layouts.variants(record)), None)
-    return () if there is None else facts_of(there, replace(premises, configurations=()), other.layouts)
 
 
 def _hot_atoms(heat: RecordHeat, owners: Sequence[int]) -> tuple[int, ...]:
