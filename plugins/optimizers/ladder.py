@@ -171,6 +171,26 @@ class Climb(ABC):
         """A point for the lowest rung, if there is any now."""
 
 
+class OrderedSearch(Climb):
+    """A search that takes ``points`` in their order; what it hears decides only which of them ``climbs``."""
+
+    def __init__(self, ladder: SearchLadder, points: Iterator[Point], climbs: Callable[[Told], bool]) -> None:
+        super().__init__(ladder)
+        self._points = points
+        self._climbs = climbs
+        self._coming: Point | None = None
+
+    def _promoted(self, rung: int) -> Point | None:
+        return next((one.point for one in self._ladder.climbers(rung) if self._climbs(one)), None)
+
+    def _fresh(self) -> Point | None:
+        while self._coming is None or not self._ladder.may_ask(self._coming, 0):
+            self._coming = next(self._points, None)
+            if self._coming is None:
+                return None
+        return self._coming
+
+
 @dataclass(frozen=True, slots=True)
 class Observation:
     """A point's cost as a ratio to the baseline, with the standard deviation of that ratio."""
