@@ -22,7 +22,7 @@ from linesmith.analyzer.base.child import Command, run
 from linesmith.analyzer.base.errors import DiskFull, OutputError, ToolMissing
 from linesmith.analyzer.base.files import FULL
 from linesmith.analyzer.model import Done
-from linesmith.plugins.benchmarks.settings import BenchmarkSettings, nonsense, number, words_of
+from linesmith.plugins.benchmarks.settings import BenchmarkSettings, Given, NamedBenchmark, words_of
 
 # How a program is linked; `automatic` is static where the C library can be had so: a guest may have no libraries.
 _LINKINGS = {"automatic": (("-static",), ()), "static": (("-static",),), "dynamic": ((),)}
@@ -104,17 +104,17 @@ class CrewTally:
     cpu: float
 
 
-def tally(benchmark: str, program: str, done: Done) -> CrewTally:
+def tally(benchmark: NamedBenchmark[Given], program: str, done: Done) -> CrewTally:
     """What the program of that name printed; raises ``BenchmarkNonsense`` when that is not what it prints."""
     text = words_of(done)
     found = {match[1]: match[2] for match in map(_LINE.fullmatch, text.splitlines()) if match}
     if found.get("benchmark") != program:
-        raise nonsense(benchmark, f"it has no line 'benchmark {program}'", text)
+        raise benchmark.nonsense(f"it has no line 'benchmark {program}'", text)
     values = []
     for name in _NUMBERS:
         if name not in found:
-            raise nonsense(benchmark, f"it has no line '{name}'", text)
-        values.append(number(benchmark, name, found[name], text))
+            raise benchmark.nonsense(f"it has no line '{name}'", text)
+        values.append(benchmark.number(name, found[name], text))
     workers, operations, seconds, cpu = values
     return CrewTally(int(workers), operations, seconds, cpu)
 
@@ -136,6 +136,6 @@ def without_rights(given: CompiledSettings, scratch: Path, command: Sequence[str
     return (str(compiled(_COPIES, given, scratch)), "--nobody", "--", *command)
 
 
-def copies_tally(benchmark: str, done: Done) -> CrewTally:
+def copies_tally(benchmark: NamedBenchmark[Given], done: Done) -> CrewTally:
     """How many copies ended and how long they took; raises ``BenchmarkNonsense``."""
     return tally(benchmark, _COPIES, done)
