@@ -24,15 +24,9 @@ from linesmith.tuner.run.journal import (
     Journal,
     MeasuredBlock,
     Purpose,
-    blocks,
-    build_of,
-    builds,
     decoded,
     encoded,
     journal_of,
-    moves_of,
-    trials,
-    variants,
 )
 from linesmith.tuner.run.judgement import Judge, Measure, searching
 from linesmith.tuner.run.simulated import product_of
@@ -130,19 +124,19 @@ def read_result(path: Path) -> Result:
 
 def result_of(journal: Journal, path: Path) -> Result:
     """What the journal of the run directory ``path`` says; what would decide is stated of a run that is finished."""
-    terms, measured = terms_of(journal), blocks(journal)
-    files = ((one.name, f"patches/{one.name}.patch") for one in variants(journal) if one.patches)
+    terms, measured = terms_of(journal), journal.blocks()
+    files = ((one.name, f"patches/{one.name}.patch") for one in journal.variants() if one.patches)
     fresh = (one for one in measured if one.stage.purpose is Purpose.CONFIRMATION)
     finished = journal.note(FINISHED) is not None
     return Result(
         title=terms.title,
         baseline=BASELINE.name,
-        trials=trials(journal),
+        trials=journal.trials(),
         confirmed=_compared(terms, measured, Purpose.CONFIRMATION),
         explored=_compared(terms, measured, Purpose.SEARCH),
         noise=tuple(_noise(terms, measured)),
         best=journal.note(BEST) or None,
-        builds=builds(journal),
+        builds=journal.builds(),
         samples=tuple(sample for block in measured for sample in block.samples),
         patches=tuple((name, file) for name, file in files if (path / file).is_file()),
         facts=tuple((str(name), str(value)) for name, value in journal.rows("SELECT name, value FROM facts")),
@@ -242,13 +236,13 @@ def winner(run: Path) -> Winner:
             _product(journal, result.best, plan.evidence, run),
             profile.path,
             profile.section,
-            moves_of(journal).get(result.best, ()),
+            journal.moves().get(result.best, ()),
             tuple(one for one in result.confirmed if one.variant == result.best and one.decides),
         )
 
 
 def _product(journal: Journal, variant: str, evidence: Evidence, run: Path) -> Path:
-    built = build_of(journal, variant)
+    built = journal.build_of(variant)
     if not isinstance(built, Built):
         raise JournalError(f"the build of {variant} is no longer in {run}; name the profile instead")
     return product_of(built, evidence)

@@ -24,13 +24,7 @@ from linesmith.tuner.run.journal import (
     BlockStage,
     Journal,
     Purpose,
-    blocks,
-    efforts_of,
     encoded,
-    keep_trial,
-    keep_variant,
-    trials,
-    variants,
 )
 from linesmith.tuner.run.judgement import COSTLY, Judge, Rig
 from linesmith.tuner.run.laboratory import Laboratory, Narration, TellProgress
@@ -67,7 +61,7 @@ def tune(plan: TunePlan, run: RunDirectory, pool: Pool, tell: TellProgress) -> R
     reopen(run.journal)
     narration = Narration(tell, run.journal, plan.budget.minutes * _MINUTE)
     with run.journal.transaction():
-        keep_variant(run.journal, BASELINE)
+        run.journal.keep_variant(BASELINE)
     asyncio.run(_Tuning(plan, Laboratory(run, pool, plan.recipe, narration)).run())
     return result_of(run.journal, run.path)
 
@@ -105,7 +99,7 @@ class _Tuning:
         journal = self.lab.run.journal
         now = encoded((proposed.record.subject.layout.title, proposed.space.dimensions))
         known = journal.note(_SPACE)
-        if known not in (None, now) and trials(journal):
+        if known not in (None, now) and journal.trials():
             raise PlanError(
                 "the layouts to search differ from those of the run so far (another profile, or another linesmith);"
                 " start another run with --run"
@@ -136,9 +130,9 @@ class _Tuning:
 
     def _finalists(self, stage: BlockStage) -> tuple[Variant, ...]:
         journal = self.lab.run.journal
-        explored = comparisons(terms_of(journal), blocks(journal), stage)
-        known = {one.name: one for one in variants(journal)}
-        chosen = finalists(explored, self.plan.search.confirm, efforts_of(journal))
+        explored = comparisons(terms_of(journal), journal.blocks(), stage)
+        known = {one.name: one for one in journal.variants()}
+        chosen = finalists(explored, self.plan.search.confirm, journal.efforts())
         return tuple(known[name] for name in chosen)
 
 
@@ -153,7 +147,7 @@ class Exploration:
         self._journal = journal
         self._narration = narration
         self._budget = budget
-        self._finished = list(trials(journal))
+        self._finished = list(journal.trials())
         self._unkept: list[Trial] = []
         self._told: dict[Ask, Told] = {}
         self._cut_off = False
@@ -222,7 +216,7 @@ class Exploration:
         if self._unkept:
             with self._journal.transaction():
                 for trial in self._unkept:
-                    keep_trial(self._journal, trial)
+                    self._journal.keep_trial(trial)
             self._unkept.clear()
 
     def _score(self) -> None:
