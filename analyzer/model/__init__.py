@@ -47,7 +47,7 @@ else:
         "layout": (
             "ADJACENT_LINE_BYTES CACHE_LINE_BYTES Cell CellKind ElfIdentity Entered FactKind Layout Leaf LineMap "
             "MapLine Member MemberCategory MemberPair NO_FACTS Operand RecordKind SourceFact SourceFacts Touched "
-            "Toucher"
+            "Toucher top_member"
         ),
         "lint": (
             "Accepted Figure Intent Isolation LintChoice LintReport MemberGroup NO_INTENT Severity SizeBudget "
