@@ -16,14 +16,7 @@ from linesmith.analyzer.model import Built, Comparison, Failure, FailureKind, Re
 from linesmith.plugins.api import Pool
 from linesmith.tuner.judge.ranking import enough, winner
 from linesmith.tuner.replay.simulated import MeasuredRecord
-from linesmith.tuner.run.journal import (
-    BASELINE,
-    PLACEBO,
-    BlockStage,
-    Journal,
-    Purpose,
-    trial_of,
-)
+from linesmith.tuner.run.journal import BASELINE, PLACEBO, BlockStage, Journal, Purpose, trial_of
 from linesmith.tuner.run.judgement import Judge, Rig, machine_rig, simulation_rig
 from linesmith.tuner.run.laboratory import Laboratory, Narration, TellProgress
 from linesmith.tuner.run.preparation import check, check_ladder, completed, refusals, reopen, without_search

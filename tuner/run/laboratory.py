@@ -14,13 +14,7 @@ from linesmith.analyzer.base.errors import BaselineFailed, DiskFull, PlanError, 
 from linesmith.analyzer.model import Built, Failure, FailureKind, Fidelity, Recipe, Sample, Trial, Variant
 from linesmith.plugins.api import Pool
 from linesmith.tuner.run.block import BuildTask, Task, TaskOutcome, benchmarking_on, perform
-from linesmith.tuner.run.journal import (
-    BASELINE,
-    BlockStage,
-    Journal,
-    MeasuredBlock,
-    Purpose,
-)
+from linesmith.tuner.run.journal import BASELINE, BlockStage, Journal, MeasuredBlock, Purpose
 from linesmith.tuner.run.judgement import BlockPlace, MachineRig, Rig
 from linesmith.tuner.run.run_directory import RunDirectory
 

@@ -19,20 +19,13 @@ from linesmith.plugins.api import Pool, Search
 from linesmith.tuner.judge.ranking import finalists
 from linesmith.tuner.run.bench import calibrated, confirm, finish, remark
 from linesmith.tuner.run.evidence import ExplainedRun, explained, with_all_lines
-from linesmith.tuner.run.journal import (
-    BASELINE,
-    BlockStage,
-    Journal,
-    Purpose,
-    encoded,
-)
+from linesmith.tuner.run.journal import BASELINE, BlockStage, Journal, Purpose, encoded
 from linesmith.tuner.run.judgement import COSTLY, Judge, Rig
 from linesmith.tuner.run.laboratory import Laboratory, Narration, TellProgress
 from linesmith.tuner.run.preparation import check, check_ladder, completed, reopen
-from linesmith.tuner.run.result import Terms, comparisons, keep_terms, result_of, terms_of
+from linesmith.tuner.run.result import Terms, keep_terms, result_of, terms_of
 from linesmith.tuner.run.run_directory import RunDirectory, keep_purpose
 from linesmith.tuner.run.rungs import Points, Rung, RungLadder, rigs
-from linesmith.tuner.space.dimensions import room_wanted
 from linesmith.tuner.space.proposals import RecordProposals, proposals
 
 _MINUTE = 60.0
@@ -81,7 +74,7 @@ class _Tuning:
         self._check_space(proposed)
         title, growth = proposed.record.subject.layout.title, self.plan.search.growth
         # Alignments, often the obvious change, are not searched for want of bytes.
-        if room := room_wanted(proposed.record, growth):
+        if room := proposed.record.room_wanted(growth):
             remark(self.lab.run.journal, room.reason(title, growth))
         measures = tuple((rig.fidelity, rig.judge.measures) for rig in upper)
         keep_terms(self.lab.run.journal, Terms(f"{self.plan.recipe.tree.name}: {title}", self.plan.rules, measures))
@@ -130,7 +123,7 @@ class _Tuning:
 
     def _finalists(self, stage: BlockStage) -> tuple[Variant, ...]:
         journal = self.lab.run.journal
-        explored = comparisons(terms_of(journal), journal.blocks(), stage)
+        explored = terms_of(journal).comparisons(journal.blocks(), stage)
         known = {one.name: one for one in journal.variants()}
         chosen = finalists(explored, self.plan.search.confirm, journal.efforts())
         return tuple(known[name] for name in chosen)
