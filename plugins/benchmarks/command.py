@@ -15,13 +15,7 @@ from linesmith.analyzer.base.child import Command, run_apart
 from linesmith.analyzer.base.errors import CommandTimedOut
 from linesmith.analyzer.model import Better, Done, Metric, Step
 from linesmith.plugins.api import Settings
-from linesmith.plugins.benchmarks.settings import (
-    BenchmarkSettings,
-    NamedBenchmark,
-    Values,
-    end_of,
-    words_of,
-)
+from linesmith.plugins.benchmarks.settings import BenchmarkSettings, NamedBenchmark, Values, end_of, words_of
 
 SECONDS = "seconds"
 VALUE = "value"

@@ -15,14 +15,7 @@ from pathlib import Path
 from linesmith.analyzer.model import Better, Done, Metric, Step
 from linesmith.plugins.api import Settings
 from linesmith.plugins.benchmarks.programs import CompiledSettings, copies, copies_tally
-from linesmith.plugins.benchmarks.settings import (
-    NamedBenchmark,
-    Seconds,
-    Values,
-    directory,
-    files_obstacle,
-    words_of,
-)
+from linesmith.plugins.benchmarks.settings import NamedBenchmark, Seconds, Values, directory, files_obstacle, words_of
 from linesmith.plugins.settings import nearest
 
 
