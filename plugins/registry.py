@@ -21,24 +21,7 @@ from linesmith.analyzer.base.errors import (
     SnapshotError,
 )
 from linesmith.analyzer.model import Profile
-from linesmith.plugins.api import (
-    ADVICE,
-    MOST_BYTES,
-    Benchmark,
-    Builder,
-    Executor,
-    Machine,
-    Optimizer,
-    ProfileSource,
-    Recorder,
-    SnapshotSource,
-    printable,
-    printable_profile,
-    read_bytes,
-    read_text,
-    refuse_known,
-    too_large,
-)
+from linesmith.plugins import api
 
 # A protocol is given to ask whether a plugin keeps it, not to be called.
 # mypy: disable-error-code="type-abstract"
@@ -49,18 +32,18 @@ P = TypeVar("P")
 _HEAD_BYTES = 64 * 1024
 
 
-def profile_sources() -> tuple[ProfileSource, ...]:
+def profile_sources() -> tuple[api.ProfileSource, ...]:
     """Every profile reader that works, by name (entry point group ``linesmith.profiles``)."""
     return tuple(source for source in _loaded_sources() if not isinstance(source, str))
 
 
-def _loaded_sources() -> list[ProfileSource | str]:
+def _loaded_sources() -> list[api.ProfileSource | str]:
     """Every profile reader, or a sentence with its name, its package and why it cannot be loaded."""
-    found: list[ProfileSource | str] = []
+    found: list[api.ProfileSource | str] = []
     for point in sorted(entry_points(group="linesmith.profiles"), key=lambda point: point.name):
         try:
             source = point.load()()
-            if not isinstance(source, ProfileSource):
+            if not isinstance(source, api.ProfileSource):
                 raise TypeError(f"{point.value} is not a profile reader")
         except Exception as error:  # foreign plugins may raise anything
             owner = f" of {point.dist.name}" if point.dist else ""
@@ -104,13 +87,13 @@ class PluginKind(Generic[P]):
         return found
 
 
-snapshot_source = PluginKind(SnapshotSource, "linesmith.snapshots", "reader of memory", SnapshotError)
-recorder = PluginKind(Recorder, "linesmith.recorders", "recorder", NotRecorded)
-builder = PluginKind(Builder, "linesmith.builders", "builder", PlanError)
-machine = PluginKind(Machine, "linesmith.machines", "machine", PlanError)
-benchmark = PluginKind(Benchmark, "linesmith.benchmarks", "benchmark", BenchmarkUnknown)
-optimizer = PluginKind(Optimizer, "linesmith.optimizers", "optimizer", PlanError)
-executor = PluginKind(Executor, "linesmith.executors", "executor", PlanError)
+snapshot_source = PluginKind(api.SnapshotSource, "linesmith.snapshots", "reader of memory", SnapshotError)
+recorder = PluginKind(api.Recorder, "linesmith.recorders", "recorder", NotRecorded)
+builder = PluginKind(api.Builder, "linesmith.builders", "builder", PlanError)
+machine = PluginKind(api.Machine, "linesmith.machines", "machine", PlanError)
+benchmark = PluginKind(api.Benchmark, "linesmith.benchmarks", "benchmark", BenchmarkUnknown)
+optimizer = PluginKind(api.Optimizer, "linesmith.optimizers", "optimizer", PlanError)
+executor = PluginKind(api.Executor, "linesmith.executors", "executor", PlanError)
 
 
 def read_profiles(path: Path) -> tuple[Profile, ...]:
@@ -119,14 +102,14 @@ def read_profiles(path: Path) -> tuple[Profile, ...]:
     What comes out of a pipe is in a file as long as it is read.
     """
     # The name is shown and written as JSON, so bytes that are no UTF-8 are spelt out.
-    name = printable(os.fsencode(path).decode("utf-8", "backslashreplace"))
+    name = api.printable(os.fsencode(path).decode("utf-8", "backslashreplace"))
     looks = gc.isenabled()
     gc.disable()  # no circle is in a profile, and to look for one takes a quarter of the time
     try:
         if path.is_file() or path.is_dir() or not path.exists():
             return _read(path, name)
         with tempfile.NamedTemporaryFile(prefix="linesmith-") as copy:
-            copy.write(read_bytes(path, name))
+            copy.write(api.read_bytes(path, name))
             copy.flush()
             return _read(Path(copy.name), name)
     except OSError as error:
@@ -140,10 +123,10 @@ def _read(path: Path, name: str) -> tuple[Profile, ...]:
     source = _source_of(path, name)
     found = source.read(path, name)
     # To look through all texts of a large profile takes long, and linesmith's own has been.
-    return found if getattr(source, "printable", False) else tuple(map(printable_profile, found))
+    return found if getattr(source, "printable", False) else tuple(map(api.printable_profile, found))
 
 
-def _source_of(path: Path, name: str) -> ProfileSource:
+def _source_of(path: Path, name: str) -> api.ProfileSource:
     """The first source that knows the file. Raises ``ProfileError`` when none does."""
     loaded = _loaded_sources()
     sources = [source for source in loaded if not isinstance(source, str)]
@@ -151,11 +134,11 @@ def _source_of(path: Path, name: str) -> ProfileSource:
         for source in sources:
             if source.recognises(head):
                 return source
-    if not read_text(path, name).strip():
-        raise ProfileError(f"{name} is empty; {ADVICE}")
+    if not api.read_text(path, name).strip():
+        raise ProfileError(f"{name} is empty; {api.ADVICE}")
     known = ", ".join(source.name for source in sources) or "none"
     broken = "".join(f"; {sentence}" for sentence in loaded if isinstance(sentence, str))
-    raise ProfileError(f"{name} is not a profile in a known format ({known}); {ADVICE}{broken}")
+    raise ProfileError(f"{name} is not a profile in a known format ({known}); {api.ADVICE}{broken}")
 
 
 def _heads(path: Path, name: str) -> Iterator[bytes]:
@@ -169,6 +152,6 @@ def _heads(path: Path, name: str) -> Iterator[bytes]:
             file.seek(start)
             head = file.read(_HEAD_BYTES)
             yield head
-            if size > MOST_BYTES:
-                refuse_known(head, name)
-                raise ProfileError(too_large(name))
+            if size > api.MOST_BYTES:
+                api.refuse_known(head, name)
+                raise ProfileError(api.too_large(name))

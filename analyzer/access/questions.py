@@ -67,15 +67,11 @@ def accesses_in(name: str, accesses: AccessMap) -> tuple[FunctionAccesses, ...]:
     chains = np.searchsorted(accesses.chain_starts, np.flatnonzero(inside), side="right") - 1
     rows = np.flatnonzero(np.isin(accesses.chain, chains))
     if not len(rows):
-        raise FunctionNotFound(_not_found(name, accesses))
+        names = dict.fromkeys((*accesses.functions, *accesses.inlined))
+        alike = [one for one in names if abs(len(one) - len(name)) <= 3]  # comparing takes long
+        offer = did_you_mean(name, alike, MOST_OFFERED) or "give its name in the symbol table"
+        raise FunctionNotFound(f"no function {name!r} in the analyzed code; {offer}")
     return (FunctionAccesses(name, None, None, accesses.accesses(rows)),)
-
-
-def _not_found(name: str, accesses: AccessMap) -> str:
-    names = dict.fromkeys((*accesses.functions, *accesses.inlined))
-    alike = [one for one in names if abs(len(one) - len(name)) <= 3]  # comparing takes long
-    offer = did_you_mean(name, alike, MOST_OFFERED) or "give its name in the symbol table"
-    return f"no function {name!r} in the analyzed code; {offer}"
 
 
 def resolve(addresses: NDArray[np.uint64], accesses: AccessMap) -> NDArray[np.int64]:

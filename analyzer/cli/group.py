@@ -66,7 +66,9 @@ class LazyGroup(click.Group):
             command.params.extend(loudness_options())
             settle(command, cmd_name)
             command.callback = command.callback and _answering(command.callback)
-            complete_names(command)
+            for param in command.params:
+                if param.type is click.STRING:  # names are completed by what the help calls them
+                    param.type = _NAMES.get((param.metavar or "").strip("[]."), param.type)
             self._found[cmd_name] = command
         return self._found[cmd_name]
 
@@ -266,13 +268,6 @@ _NAMES: dict[str, click.ParamType[str]] = {
     "RULE": RuleName(),
     **dict.fromkeys(("MEMBER", "MEMBER,", "MEMBER=BYTES"), Name()),
 }
-
-
-def complete_names(command: click.Command) -> None:
-    """Let the parameters of a command that take names be completed, by what its help calls them."""
-    for param in command.params:
-        if param.type is click.STRING:
-            param.type = _NAMES.get((param.metavar or "").strip("[]."), param.type)
 
 
 def _indexed(ctx: click.Context) -> Iterator[Layouts]:

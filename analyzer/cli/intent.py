@@ -112,7 +112,7 @@ def command(request: IntentRequest, basis: PremiseOptions) -> int:
 def _from_profile(found: Explanation, basis: PremiseOptions) -> TypeIntent:
     """The recommended candidates say what to part; raises ``NothingToSuggest`` where the profile shows no record."""
     from linesmith.analyzer.cli.suggest import offered
-    from linesmith.analyzer.intent.entry import Grounds, entry, separated_by
+    from linesmith.analyzer.intent.entry import Grounds, separated_by
 
     known = basis.premises(Path(found.reading.identity.path), found.reading)
     known = premises.in_found_caches(known, found)
@@ -132,12 +132,12 @@ def _from_profile(found: Explanation, basis: PremiseOptions) -> TypeIntent:
         kernel=known.kernel,
         nominal=any(line.nominal for line in found.profile.lines),
     )
-    return entry(grounds, largest=max((one.after.size for one in taken), default=0))
+    return grounds.entry(largest=max((one.after.size for one in taken), default=0))
 
 
 def _from_run(elf: Path, type_: str, best: Winner, basis: PremiseOptions) -> TypeIntent:
     """The best variant says what to part; the profile is of the baseline's build."""
-    from linesmith.analyzer.intent.entry import Grounds, entry, separated_between
+    from linesmith.analyzer.intent.entry import Grounds, separated_between
     from linesmith.analyzer.layouts.collection import select
 
     found = analyse(best.before, best.profile, options.EvidenceOptions(best.section), type_)
@@ -155,7 +155,7 @@ def _from_run(elf: Path, type_: str, best: Winner, basis: PremiseOptions) -> Typ
         kernel=basis.premises(elf, reading).kernel,
         nominal=any(line.nominal for line in found.profile.lines),
     )
-    return entry(grounds, largest=after.size)
+    return grounds.entry(largest=after.size)
 
 
 def _held(found: Explanation) -> tuple[Layout, tuple[Finding, ...]]:

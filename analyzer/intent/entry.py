@@ -184,23 +184,48 @@ class Grounds:
     kernel: Kernel | None = None
     nominal: bool = False
 
+    def entry(self, *, largest: int = 0) -> TypeIntent:
+        """The intent of the record; ``largest`` is the size in bytes that a change gives it, where it grows."""
+        seen = usage(self.lines, self.layout, self.layouts)
+        # Members that C code can name, not those of another object on the line, and that surely were sampled.
+        perhaps = frozenset[str]().union(*map(doubted, self.lines))
+        sure = (one for one in self.separated if not perhaps & {one.first, one.second})
+        apart = [one for one in sure if self._are_named(one.first, one.second)]
+        return TypeIntent(
+            record=self.layout.name,
+            reason=one_line(self._reason()),
+            isolations=isolations(apart),
+            budget=budget(self.layout, self.kernel, largest),
+            hot=seen.hot,
+            read_mostly=seen.read_mostly,
+            write_hot=seen.write_hot,
+        )
 
-def entry(grounds: Grounds, *, largest: int = 0) -> TypeIntent:
-    """The intent of the record; ``largest`` is the size in bytes that a change gives it, where it grows."""
-    seen = usage(grounds.lines, grounds.layout, grounds.layouts)
-    # Members that C code can name, not those of another object on the line, and that surely were sampled.
-    perhaps = frozenset[str]().union(*map(doubted, grounds.lines))
-    sure = (one for one in grounds.separated if not perhaps & {one.first, one.second})
-    apart = [one for one in sure if _are_named(grounds, one.first, one.second)]
-    return TypeIntent(
-        record=grounds.layout.name,
-        reason=one_line(_reason(grounds)),
-        isolations=isolations(apart),
-        budget=budget(grounds.layout, grounds.kernel, largest),
-        hot=seen.hot,
-        read_mostly=seen.read_mostly,
-        write_hot=seen.write_hot,
-    )
+    def _are_named(self, *names: str) -> bool:
+        return all(_outermost_path(name, self.layout, self.layouts) for name in names)
+
+    def _reason(self) -> str:
+        contended = sum(line.cost.contended if line.cost.exact else line.contended for line in self.lines)
+        count = len(self.lines)
+        held = "1 line holds" if count == 1 else f"{count:,} lines hold"
+        weight = "" if self.nominal else f", with {contended:,} {self.lines[0].unit}"
+        said = [f"{self.profile}: {held} a {self.layout.title}{weight}"]
+        for pair in self._heaviest() if contended else ():
+            if pair.weight >= contended * _LEAST_SHARE:
+                other = pair.second if pair.writer == pair.first else pair.first
+                share = min(pair.weight / contended, 1)
+                said.append(f"{pair.writer} is written beside {other} (in {share:.0%} of its contention)")
+        return "; ".join(filter(None, (*said, _in_doubt(self.lines), self.change)))
+
+    def _heaviest(self) -> list[ConflictPair]:
+        """The pairs that cost most over all lines, of members that C code can name."""
+        weights: dict[tuple[str, str, str], int] = {}
+        for pair in (pair for line in self.lines for pair in line.triage.pairs):
+            key = pair.first, pair.second, pair.writer
+            if self._are_named(pair.first, pair.second):
+                weights[key] = weights.get(key, 0) + pair.weight
+        ranked = sorted(weights.items(), key=lambda item: -item[1])[:_MOST_PAIRS]
+        return [ConflictPair(*names, weight) for names, weight in ranked]
 
 
 def budget(layout: Layout, kernel: Kernel | None, largest: int = 0) -> SizeBudget:
@@ -226,24 +251,6 @@ def _fitting(layout: Layout, kernel: Kernel, objects: int, room: int) -> int:
     return layout.size
 
 
-def _are_named(grounds: Grounds, *names: str) -> bool:
-    return all(_outermost_path(name, grounds.layout, grounds.layouts) for name in names)
-
-
-def _reason(grounds: Grounds) -> str:
-    contended = sum(line.cost.contended if line.cost.exact else line.contended for line in grounds.lines)
-    count = len(grounds.lines)
-    held = "1 line holds" if count == 1 else f"{count:,} lines hold"
-    weight = "" if grounds.nominal else f", with {contended:,} {grounds.lines[0].unit}"
-    said = [f"{grounds.profile}: {held} a {grounds.layout.title}{weight}"]
-    for pair in _heaviest(grounds) if contended else ():
-        if pair.weight >= contended * _LEAST_SHARE:
-            other = pair.second if pair.writer == pair.first else pair.first
-            share = min(pair.weight / contended, 1)
-            said.append(f"{pair.writer} is written beside {other} (in {share:.0%} of its contention)")
-    return "; ".join(filter(None, (*said, _in_doubt(grounds.lines), grounds.change)))
-
-
 def _in_doubt(lines: Sequence[Finding]) -> str:
     """What `hot` doubts of the first line of which it doubts something, and of how many others it does."""
     doubts = [one.doubt for line in lines for one in line.objects[:1] if one.doubt]
@@ -251,17 +258,6 @@ def _in_doubt(lines: Sequence[Finding]) -> str:
     held = "line" if more == 1 else "lines"
     others = f" (and more of {more:,} other {held}, as `linesmith hot` tells)" if more > 0 else ""
     return f"uncertain: {doubts[0]}{others}" if doubts else ""
-
-
-def _heaviest(grounds: Grounds) -> list[ConflictPair]:
-    """The pairs that cost most over all lines, of members that C code can name."""
-    weights: dict[tuple[str, str, str], int] = {}
-    for pair in (pair for line in grounds.lines for pair in line.triage.pairs):
-        key = pair.first, pair.second, pair.writer
-        if _are_named(grounds, pair.first, pair.second):
-            weights[key] = weights.get(key, 0) + pair.weight
-    ranked = sorted(weights.items(), key=lambda item: -item[1])[:_MOST_PAIRS]
-    return [ConflictPair(*names, weight) for names, weight in ranked]
 
 
 def written(intent: TypeIntent) -> str:

@@ -13,22 +13,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 
+from linesmith.analyzer.layouts import placement
 from linesmith.analyzer.layouts.collection import MOST_LEVELS, ChangedLayouts, Layouts
 from linesmith.analyzer.layouts.gaps import record_alignment, with_inferred_alignment
 from linesmith.analyzer.layouts.leaves import is_open, nameable
-from linesmith.analyzer.layouts.placement import (
-    BYTE,
-    LayoutAtom,
-    alignment_of,
-    atoms,
-    end_of,
-    lay_out,
-    place_shapes,
-    refusal,
-    round_up,
-    shape_of,
-    unmovable,
-)
 from linesmith.analyzer.model import CACHE_LINE_BYTES, FactKind, Layout, Member, RecordKind, SourceFact
 
 # Facts that do not keep members at their places: what they say holds for other orders, or is of the size alone.
@@ -52,7 +40,7 @@ class SingleMove:
     @property
     def layout(self) -> Layout:
         """The record with its members where C's rules put them then."""
-        return lay_out(self.record, self.order)
+        return placement.lay_out(self.record, self.order)
 
 
 def shrinking_moves(
@@ -66,19 +54,20 @@ def shrinking_moves(
     explain, and in those that others know by their offsets.
     """
     explained = with_inferred_alignment(layout)
-    if unmovable(layout, layouts) or refusal(explained):
+    if placement.unmovable(layout, layouts) or placement.refusal(explained):
         return
-    shapes = [shape_of(member) for member in explained.members]
+    shapes = [placement.shape_of(member) for member in explained.members]
     bits = sum(shape.size if shape.width is None else shape.width for shape in shapes)
-    if round_up(-(-bits // BYTE), place_shapes(shapes, explained.alignment).alignment) >= explained.size:
+    alignment = placement.place_shapes(shapes, explained.alignment).alignment
+    if placement.round_up(-(-bits // placement.BYTE), alignment) >= explained.size:
         return  # they have no hole between them
     known = tuple(facts)
-    parts = atoms(explained, layouts, known)
+    parts = placement.atoms(explained, layouts, known)
     walls = _walls(parts, layouts, known)
     single = [number for number, part in enumerate(parts) if len(part.members) == 1 and part.members[0].name]
     movable = [number for number in single if number not in walls and parts[number].name not in kept]
     sizes = _Sizes(explained, parts)
-    ends = [*(part.members[0].first_bit // BYTE for part in parts[1:]), layout.size]
+    ends = [*(part.members[0].first_bit // placement.BYTE for part in parts[1:]), layout.size]
     holed = {number for number, part in enumerate(parts) if part.members[-1].used_end < ends[number]}
     for target, behind in enumerate(parts):
         if not behind.last or is_open(behind.members[-1], layouts):
@@ -98,12 +87,12 @@ def shrinking_moves(
 class _Sizes:
     """Sizes of a record after moves, without placing what a move does not change."""
 
-    def __init__(self, layout: Layout, parts: Sequence[LayoutAtom]) -> None:
+    def __init__(self, layout: Layout, parts: Sequence[placement.LayoutAtom]) -> None:
         self._layout = layout
-        self._shapes = [tuple(shape_of(member) for member in part.members) for part in parts]
+        self._shapes = [tuple(placement.shape_of(member) for member in part.members) for part in parts]
         self._ends = [0]
         for shapes in self._shapes:
-            self._ends.append(end_of(shapes, self._ends[-1]))
+            self._ends.append(placement.end_of(shapes, self._ends[-1]))
 
     def after(self, moved: int, target: int) -> int:
         """Bytes with ``moved`` behind ``target``; as many as now unless what lies between ends earlier then."""
@@ -112,25 +101,25 @@ class _Sizes:
         if end >= self._ends[changed.stop]:
             return self._layout.size
         rest = self._end(range(changed.stop, len(self._shapes)), end)
-        return place_shapes((), self._alignment, rest).size
+        return placement.place_shapes((), self._alignment, rest).size
 
     @cached_property
     def _alignment(self) -> int:
         shapes = (shape for part in self._shapes for shape in part)
-        return place_shapes(shapes, self._layout.alignment).alignment
+        return placement.place_shapes(shapes, self._layout.alignment).alignment
 
     def _end(self, order: Iterable[int], end: int) -> int:
         for one in order:
-            end = end_of(self._shapes[one], end)
+            end = placement.end_of(self._shapes[one], end)
         return end
 
 
-def _walls(parts: Sequence[LayoutAtom], layouts: Layouts, facts: Iterable[SourceFact]) -> frozenset[int]:
+def _walls(parts: Sequence[placement.LayoutAtom], layouts: Layouts, facts: Iterable[SourceFact]) -> frozenset[int]:
     """Numbers of the atoms that are not moved and that no other moves past."""
     walls = {0}
     for number, part in enumerate(parts):
         if part.is_group or any(
-            one.is_bit_field or not one.size or alignment_of(one) >= CACHE_LINE_BYTES or is_open(one, layouts)
+            one.is_bit_field or not one.size or placement.alignment_of(one) >= CACHE_LINE_BYTES or is_open(one, layouts)
             for one in part.members
         ):
             walls.add(number)
@@ -201,7 +190,7 @@ def moves(
     """
     for one in shrinking_moves(layout, layouts, facts, kept):
         yield ShrinkingMove(one, one.size, layouts)
-    if unmovable(layout, layouts):
+    if placement.unmovable(layout, layouts):
         return
     # The anonymous structs of the record, at any depth, whose sizes decide its own; none that is there twice.
     nested = tuple(islice(_nested(layout, layouts, ()), _MOST_PARTS))
@@ -229,7 +218,7 @@ def _nested(layout: Layout, layouts: Layouts, holders: tuple[tuple[Layout, int],
         return
     explained = with_inferred_alignment(layout)
     if layout.kind is not RecordKind.UNION:
-        if refusal(explained) is not None:
+        if placement.refusal(explained) is not None:
             return
     elif _union_size(explained) != layout.size or any(one.offset or one.is_bit_field for one in layout.members):
         return
@@ -240,7 +229,7 @@ def _nested(layout: Layout, layouts: Layouts, holders: tuple[tuple[Layout, int],
 
 
 def _union_size(layout: Layout) -> int:
-    return round_up(max((one.size for one in layout.members), default=0), record_alignment(layout))
+    return placement.round_up(max((one.size for one in layout.members), default=0), record_alignment(layout))
 
 
 def _holding(holder: Layout, index: int, size: int) -> Layout:
@@ -248,7 +237,7 @@ def _holding(holder: Layout, index: int, size: int) -> Layout:
     grown = replace(holder.members[index], size=size)
     members = (*holder.members[:index], grown, *holder.members[index + 1 :])
     if holder.kind is not RecordKind.UNION:
-        return lay_out(holder, members)
+        return placement.lay_out(holder, members)
     union = replace(holder, members=members)
     return replace(union, size=_union_size(union))
 

@@ -47,7 +47,7 @@ else:
         ),
         "layout": (
             "ADJACENT_LINE_BYTES CACHE_LINE_BYTES ElfIdentity Entered Layout Leaf Member MemberCategory MemberPair "
-            "Operand RecordKind Touched"
+            "Operand RecordKind Touched top_member"
         ),
         "line_map": "Cell CellKind FactKind LineMap MapLine NO_FACTS SourceFact SourceFacts Toucher",
         "lint": (

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from linesmith.analyzer.model.access import CallPath
-from linesmith.analyzer.model.layout import CACHE_LINE_BYTES, MemberPair
+from linesmith.analyzer.model.layout import CACHE_LINE_BYTES, MemberPair, top_member
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +231,7 @@ class LineMember:
     @property
     def top(self) -> str:
         """The member of the outermost record that ``path`` begins with; words of a lock without a type are one."""
-        name = self.path.partition(".")[0].partition("[")[0]
+        name = top_member(self.path)
         return name.partition("+0x")[0] if self.lock else name
 
     @property

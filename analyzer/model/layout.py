@@ -163,6 +163,11 @@ CACHE_LINE_BYTES = 64
 ADJACENT_LINE_BYTES = 128
 
 
+def top_member(path: str) -> str:
+    """The member of the outermost record that a path begins with."""
+    return path.partition(".")[0].partition("[")[0]
+
+
 @dataclass(frozen=True, slots=True)
 class MemberPair:
     """Two members of one record that can lie on one cache line; paths as C code names them."""

@@ -10,14 +10,7 @@ from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.containment import containment_of
 from linesmith.analyzer.layouts.gaps import lines
-from linesmith.analyzer.model import (
-    Bounds,
-    Candidate,
-    Finding,
-    Sharded,
-    StructuralAdvice,
-    StructureKind,
-)
+from linesmith.analyzer.model import Bounds, Candidate, Finding, Sharded, StructuralAdvice, StructureKind
 from linesmith.analyzer.report.candidate import (
     MOST_NEIGHBOURS,
     Numbered,

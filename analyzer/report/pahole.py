@@ -18,7 +18,7 @@ from linesmith.analyzer.layouts.gaps import (
     lines,
 )
 from linesmith.analyzer.layouts.leaves import flatten
-from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, Member, RecordKind
+from linesmith.analyzer.model import CACHE_LINE_BYTES, Layout, Member, RecordKind, top_member
 
 TAB = 8
 TYPE_WIDTH = 26
@@ -382,6 +382,6 @@ def _indices(layout: Layout, names: frozenset[str], layouts: Layouts) -> Iterato
         inside = {member.name}
         if not member.name and member.record is not None:
             leaves = flatten(layouts.by_id(member.record), layouts)
-            inside = {leaf.path.partition(".")[0].partition("[")[0] for leaf in leaves}
+            inside = {top_member(leaf.path) for leaf in leaves}
         if inside & names:
             yield index

@@ -15,18 +15,8 @@ import msgspec
 
 from linesmith.analyzer.base.text import WIDTH, paragraph
 from linesmith.analyzer.model import Comparison, FailureKind, Result
+from linesmith.analyzer.report import run
 from linesmith.analyzer.report.prose import json_text
-from linesmith.analyzer.report.run import (
-    emulated,
-    equal_builds,
-    interval,
-    mean_and_spread,
-    merged,
-    number,
-    scale,
-    signed,
-    unchecked,
-)
 
 SCHEMA_VERSION = 1
 
@@ -66,12 +56,12 @@ def evidence(result: Result, variant: str) -> str:
         return f"{paragraph(f'It failed when it was measured: {met.kind.value}: {met.reason}.')}\n" if met else ""
     blocks = []
     for title, rows in (
-        (_EMULATED if emulated(result.facts) else _TIMED, [one for one in ones if not one.simulated]),
+        (_EMULATED if run.emulated(result.facts) else _TIMED, [one for one in ones if not one.simulated]),
         (_SIMULATED, [one for one in ones if one.simulated]),
     ):
         blocks += [paragraph(title), "\n".join(_comparison_rows(rows))] if rows else []
     blocks += [_method(result, ones, bool(confirmed)), _circumstances(result, variant)]
-    unmeasured = "; ".join(unchecked(result, ones))
+    unmeasured = "; ".join(run.unchecked(result, ones))
     blocks += [paragraph(f"Not measured: {unmeasured}.")] if unmeasured else []
     return "\n\n".join(filter(None, blocks)) + "\n"
 
@@ -101,10 +91,10 @@ def _comparison_rows(ones: Sequence[Comparison]) -> Iterator[str]:
         guard = "; a guard" if first.guard else "; only shown" if first.only_shown else ""
         yield from _row_wrapped(f"{first.name} ({unit}{first.metric.better.value} is better{guard})")
         for one in group:
-            base, head = mean_and_spread(one.base), mean_and_spread(one.head)
-            row = _ROW.format(scale(one), base, head, signed(one.change))
+            base, head = run.mean_and_spread(one.base), run.mean_and_spread(one.head)
+            row = _ROW.format(run.scale(one), base, head, run.signed(one.change))
             yield from [row] if len(row) <= WIDTH else _row_wrapped(" ".join(row.split()), "    ")
-            bounds = f"{100 * one.confidence:.3g}% interval {interval(one)}"
+            bounds = f"{100 * one.confidence:.3g}% interval {run.interval(one)}"
             yield from _row_wrapped(f"{one.verdict.value}; {bounds}", "      ")
 
 
@@ -120,11 +110,11 @@ def _method(result: Result, ones: Sequence[Comparison], confirmed: bool) -> str:
     text = f"{runs} runs of each side in {blocks} interleaved blocks; bounds are of the ratio of means, by bootstrap."
     floor = max(one.floor for one in ones)
     if floor:
-        builds = 1 + len(equal_builds(result))
+        builds = 1 + len(run.equal_builds(result))
         text += f" {builds} builds of equal layout were seen to differ by up to {floor:.2%}." if builds > 1 else ""
     outliers = [value for one in ones for value in one.outliers]
     if outliers:
-        text += f" Far-out runs are included: {len(outliers)} (such as {number(outliers[0])})."
+        text += f" Far-out runs are included: {len(outliers)} (such as {run.number(outliers[0])})."
     if not confirmed:
         text += " They are runs of the search itself; nothing was confirmed on fresh ones."
     return paragraph(text)
@@ -135,7 +125,7 @@ def _circumstances(result: Result, variant: str) -> str:
     made = (("compiler", build.compiler), ("configuration", build.configuration[:12])) if build else ()
     parts = [
         f"{name} {value}"
-        for name, value in (*made, *merged(result.facts))
+        for name, value in (*made, *run.merged(result.facts))
         if value and name.removeprefix("host ") not in _PASSING
     ]
     return paragraph(f"On: {'; '.join(parts)}.") if parts else ""

@@ -26,6 +26,7 @@ from linesmith.analyzer.model import (
     Touched,
     TriageKind,
     TypeAccesses,
+    top_member,
 )
 from linesmith.analyzer.sharing.parts import top_names
 
@@ -77,10 +78,10 @@ class _LockUsers:
         """``touched`` are all accesses to the object."""
         writers: dict[str, frozenset[str]] = {}
         for member in touched.members:
-            top = _top(member.path)
+            top = top_member(member.path)
             writers[top] = writers.get(top, frozenset()) | frozenset(member.writers)
         writing = sorted({name for top, names in writers.items() if top != lock.name for name in names})
-        own = (member for member in touched.members if _top(member.path) == lock.name)
+        own = (member for member in touched.members if top_member(member.path) == lock.name)
         words = {one.function for member in own for one in member.functions}
         return cls(type_, lock, writers, tuple(writing[:MOST_FUNCTIONS]), tuple(one for one in writing if one in words))
 
@@ -193,17 +194,12 @@ def _lock(layout: Layout, name: str, layouts: Layouts) -> _LockMember | None:
     for leaf in flatten(layout, layouts):
         inner = dict.fromkeys(record for record, _ in leaf.chain if record != layout.name and is_lock(record))
         if inner:
-            locks.setdefault(_top(leaf.path), {}).update(inner)
+            locks.setdefault(top_member(leaf.path), {}).update(inner)
     if name not in locks or is_lock(layout.name):
         return None
     alike = sum(1 for records in locks.values() if records.keys() & locks[name].keys())
     size = next((member.size for member in layout.members if member.name == name), 0)
     return _LockMember(layout, name, tuple(locks[name]), size, alike == 1)
-
-
-def _top(path: str) -> str:
-    """The top-level member of a path."""
-    return path.partition(".")[0].partition("[")[0]
 
 
 def _protected(lock: _LockMember, writers: _Writers, holders: frozenset[str]) -> tuple[Protected, ...]:

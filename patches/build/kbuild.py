@@ -21,10 +21,7 @@ from linesmith.patches.build.preparation import (
     Preparation,
     PreparationRequest,
     Progress,
-    changed_symbols,
     preparation,
-    prepared,
-    unit_commands,
 )
 from linesmith.patches.source.tree import Tree, source_bytes, visible_files
 
@@ -87,7 +84,7 @@ def kernel_build(tree: Path, build: Path | None, progress: Progress) -> TreeBuil
         return TreeBuild(flags, tree.resolve(), True, title, remarks=remarks, readable=visible_files(tree, generated))
     own = preparation(tree, PreparationRequest(configuration, arch, arch))
     ready = prepared_build(own, str(configuration.path), progress)
-    changed = changed_symbols(own)
+    changed = own.changed_symbols()
     if not changed:
         return ready
     remark = f"make olddefconfig changed {len(changed)} symbols of {configuration.path}: {shortened(changed, 5)}"
@@ -111,7 +108,7 @@ def _unit_flags(build: TreeBuild, unit: str) -> Flags | None:
     if record.is_file():
         return from_cmd_file(record, build.flags.directory, (build.tree, build.flags.directory))
     # To ask make takes seconds, and once: no progress is shown.
-    return unit_commands(build.preparation, lambda _: None).flags(unit) if build.preparation else None
+    return build.preparation.unit_commands(lambda _: None).flags(unit) if build.preparation else None
 
 
 def planned(tree: Path, build: Path | None) -> tuple[Command, ...]:
@@ -141,7 +138,7 @@ def prepared_build(one: Preparation, made_from: str, progress: Progress) -> Tree
 
     Raises ``TreeError`` when make fails.
     """
-    commands = prepared(one, progress)
+    commands = one.prepared(progress)
     flags = from_cmd_file(one.record, one.output, (one.tree, one.root))
     title, places = f"{made_from}, prepared in {one.root}", (*visible_files(one.tree), one.root)
     return TreeBuild(flags, one.image, True, title, commands, one.tools.remarks, one, places)

@@ -149,6 +149,39 @@ class Preparation:
         text = (self.output / ".config").read_text(encoding="utf-8", errors="replace")
         return KernelConfiguration(self.output / ".config", text, values(text))
 
+    def prepared(self, progress: Progress) -> tuple[Command, ...]:
+        """See to it that the directory is ready; returns the commands that were run for it. Raises ``TreeError``."""
+        commands: tuple[Command, ...] = ()
+        with locked(self.root, progress):
+            if not self.is_warm:
+                progress(f"preparing a build of {self.tree} in {self.root} (once for this configuration)")
+                commands = (self.prepare(),)
+            self.refresh_image()
+        return commands
+
+    def changed_symbols(self) -> tuple[str, ...]:
+        """The symbols that make set otherwise than given, sorted; without strings and facts about the compiler."""
+        made, asked = self.configured().values, self.request.configuration.values
+        strings = self.request.configuration.strings | self.configured().strings
+        differing = (name for name in {*made, *asked} - strings if made.get(name) != asked.get(name))
+        return tuple(sorted(name for name in differing if not name.startswith(_ABOUT_THE_COMPILER)))
+
+    def unit_commands(self, progress: Progress) -> UnitCommands:
+        """Every unit that make would compile, those of modules included; raises ``TreeError`` when it names none."""
+        if not self.units.is_file():
+            with locked(self.root, progress):
+                if not self.units.is_file():  # who waited for it need not ask again
+                    progress(f"asking make how it compiles the units of {self.tree}")
+                    said = self.root / "dry-run"
+                    self._dry_run(said)
+                    found = dict(self._units(said))
+                    if not found:
+                        raise TreeError(f"make lists no unit to compile for {self.tree}; see {said}")
+                    said.unlink()
+                    files.replace_file(self.units, zlib.compress(msgspec.json.encode(found), _FAST))
+        commands = msgspec.json.decode(zlib.decompress(self.units.read_bytes()), type=dict[str, str])
+        return UnitCommands(commands, self.output, (self.tree, self.root))
+
     def _make(self, *targets: str) -> Command:
         jobs = f"-j{min(4, len(os.sched_getaffinity(0)))}"
         argv = ("make", "-C", str(self.image), jobs, f"O={self.output}", *self.variables, *targets)
@@ -198,6 +231,32 @@ class Preparation:
             error = next((line for line in (*errors, *lines[-1:]) if line.strip("* ")), "no output")
             raise TreeError(f"make could not prepare {self.tree}: {error}; see {self.root / 'log'}")
 
+    def _dry_run(self, said: Path) -> None:
+        """Write what ``make -n`` prints. Its status says nothing: a dry run misses what it did not make."""
+        argv = ("make", "-n", "-k", "--no-print-directory", "-C", str(self.output), "-f", str(self.image / "Makefile"))
+        whole = (*argv, "-o", "prepare", *self.variables, "V=1")
+        with said.open("wb") as output:
+            streams = Streams(subprocess.DEVNULL, output, subprocess.STDOUT)
+            with started(Command(whole, self.output, DRY_SECONDS, self.confinement()), streams) as process:
+                try:
+                    process.wait(DRY_SECONDS)
+                except subprocess.TimeoutExpired:
+                    raise TreeError(f"make -n did not end within {DRY_SECONDS} s in {self.output}") from None
+
+    def _units(self, said: Path) -> Iterator[tuple[str, str]]:
+        """Pairs of unit and compiler call."""
+        begin = f"; {self.tools.compiler} ".encode()
+        image = f"{self.image}/"
+        with said.open("rb") as lines:
+            for line in lines:
+                end = line.rfind(_BEHIND)
+                start = line.rfind(begin, 0, end) if end > 0 else -1
+                call, _, ends = line[start + 2 : end].partition(_OUTPUT) if start >= 0 else (b"", b"", b"")
+                command = (call + _OUTPUT + ends.partition(b";")[0]).decode("utf-8", "surrogateescape").strip()
+                source = command.rpartition(" ")[2]
+                if source.startswith(image) and source.endswith(".c") and "-D__KERNEL__" in command:
+                    yield os.path.normpath(source.removeprefix(image)), command
+
 
 def preparation(tree: Path, request: PreparationRequest) -> Preparation:
     """Where ``request`` is prepared, warm or not; raises ``CacheError``, and ``ToolMissing`` naming the package."""
@@ -211,25 +270,6 @@ def preparation(tree: Path, request: PreparationRequest) -> Preparation:
     described = "\0".join((str(tree.resolve()), *asked, version, " ".join(tools.variables))).encode() + top
     key = hashlib.sha256(described).hexdigest()[:24]
     return Preparation(cache_directory("trees").resolve() / key, tree, request, tools, build_stamp(tree))
-
-
-def prepared(one: Preparation, progress: Progress) -> tuple[Command, ...]:
-    """See to it that the directory is ready; returns the commands that were run for it. Raises ``TreeError``."""
-    commands: tuple[Command, ...] = ()
-    with locked(one.root, progress):
-        if not one.is_warm:
-            progress(f"preparing a build of {one.tree} in {one.root} (once for this configuration)")
-            commands = (one.prepare(),)
-        one.refresh_image()
-    return commands
-
-
-def changed_symbols(one: Preparation) -> tuple[str, ...]:
-    """The symbols that make set otherwise than given, sorted; without strings and facts about the compiler."""
-    made, asked = one.configured().values, one.request.configuration.values
-    strings = one.request.configuration.strings | one.configured().strings
-    differing = (name for name in {*made, *asked} - strings if made.get(name) != asked.get(name))
-    return tuple(sorted(name for name in differing if not name.startswith(_ABOUT_THE_COMPILER)))
 
 
 @contextmanager
@@ -273,48 +313,3 @@ class UnitCommands:
         if command is None:
             return None
         return from_words(shlex.split(command), self.directory / "Makefile", self.directory, self.outside)
-
-
-def unit_commands(one: Preparation, progress: Progress) -> UnitCommands:
-    """Every unit that make would compile, those of modules included; raises ``TreeError`` when it names none."""
-    if not one.units.is_file():
-        with locked(one.root, progress):
-            if not one.units.is_file():  # who waited for it need not ask again
-                progress(f"asking make how it compiles the units of {one.tree}")
-                said = one.root / "dry-run"
-                _dry_run(one, said)
-                found = dict(_units(one, said))
-                if not found:
-                    raise TreeError(f"make lists no unit to compile for {one.tree}; see {said}")
-                said.unlink()
-                files.replace_file(one.units, zlib.compress(msgspec.json.encode(found), _FAST))
-    commands = msgspec.json.decode(zlib.decompress(one.units.read_bytes()), type=dict[str, str])
-    return UnitCommands(commands, one.output, (one.tree, one.root))
-
-
-def _dry_run(one: Preparation, said: Path) -> None:
-    """Write what ``make -n`` prints. Its status says nothing: a dry run misses what it did not make."""
-    argv = ("make", "-n", "-k", "--no-print-directory", "-C", str(one.output), "-f", str(one.image / "Makefile"))
-    whole = (*argv, "-o", "prepare", *one.variables, "V=1")
-    with said.open("wb") as output:
-        streams = Streams(subprocess.DEVNULL, output, subprocess.STDOUT)
-        with started(Command(whole, one.output, DRY_SECONDS, one.confinement()), streams) as process:
-            try:
-                process.wait(DRY_SECONDS)
-            except subprocess.TimeoutExpired:
-                raise TreeError(f"make -n did not end within {DRY_SECONDS} s in {one.output}") from None
-
-
-def _units(one: Preparation, said: Path) -> Iterator[tuple[str, str]]:
-    """Pairs of unit and compiler call."""
-    begin = f"; {one.tools.compiler} ".encode()
-    image = f"{one.image}/"
-    with said.open("rb") as lines:
-        for line in lines:
-            end = line.rfind(_BEHIND)
-            start = line.rfind(begin, 0, end) if end > 0 else -1
-            call, _, ends = line[start + 2 : end].partition(_OUTPUT) if start >= 0 else (b"", b"", b"")
-            command = (call + _OUTPUT + ends.partition(b";")[0]).decode("utf-8", "surrogateescape").strip()
-            source = command.rpartition(" ")[2]
-            if source.startswith(image) and source.endswith(".c") and "-D__KERNEL__" in command:
-                yield os.path.normpath(source.removeprefix(image)), command

@@ -14,18 +14,10 @@ from itertools import pairwise
 from linesmith.analyzer.base.errors import EditRefused
 from linesmith.analyzer.base.text import shortened
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Layout, Move, MoveKind, RefusalCode
+from linesmith.patches.source import pieces
 from linesmith.patches.source.atoms import Atom, AtomKind, MemberScope
 from linesmith.patches.source.body import Body, Remarks, all_members, apart, members, parsed, remarked
 from linesmith.patches.source.macros import written_name
-from linesmith.patches.source.pieces import (
-    SourcePiece,
-    SourceText,
-    find,
-    followed,
-    heading_apart,
-    with_attribute,
-    without_gap,
-)
 from linesmith.patches.source.records import RecordSpan, is_packed
 
 Attributes = Mapping[int, str]
@@ -33,7 +25,7 @@ Attributes = Mapping[int, str]
 
 
 def edit(
-    origin: SourceText,
+    origin: pieces.SourceText,
     record: RecordSpan,
     candidate: Candidate,
     spelling: Attributes | None = None,
@@ -65,10 +57,10 @@ def edit(
     check_order(before, body, candidate)
     check_bit_fields(before, body, candidate)
     body = remarked(body, {_word(name, names): sentence for name, sentence in (remarks or {}).items()})
-    return followed(body.origin.source, record, names, all_members(body.outer))
+    return pieces.followed(body.origin.source, record, names, all_members(body.outer))
 
 
-def check_record(origin: SourceText, record: RecordSpan) -> None:
+def check_record(origin: pieces.SourceText, record: RecordSpan) -> None:
     """Raises ``EditRefused`` for a record of which no member can move, whatever a candidate wants."""
     if record.kind != "struct":
         reason = f"{record.kind} {record.name} is no struct: order means nothing in it"
@@ -78,7 +70,7 @@ def check_record(origin: SourceText, record: RecordSpan) -> None:
         raise origin.refuse(RefusalCode.PACKED, record.start, reason)
 
 
-def _refuse_broken(origin: SourceText, outer: MemberScope, moves: Sequence[Move]) -> None:
+def _refuse_broken(origin: pieces.SourceText, outer: MemberScope, moves: Sequence[Move]) -> None:
     """A stretch the grammar does not know may hide where declarations begin: stay clear of its neighbours."""
     named = {name for move in moves for name in (move.member, move.after, move.partner) if name}
     for before, atom, after in zip((None, *outer.atoms), outer.atoms, (*outer.atoms[1:], None), strict=False):
@@ -98,9 +90,9 @@ def _made(body: Body, move: Move, spelling: Attributes) -> Body:
         return body
     inside = body.innermost(move.member)
     cut = body.pieces(inside)
-    index = find(body.origin, inside, cut, move.member)
+    index = pieces.find(body.origin, inside, cut, move.member)
     attribute = spelling.get(move.align, f"__attribute__((aligned({move.align})))")
-    cut[index] = with_attribute(body.origin, cut[index], move.member, attribute)
+    cut[index] = pieces.with_attribute(body.origin, cut[index], move.member, attribute)
     return body.rewritten(inside, cut)
 
 
@@ -179,8 +171,8 @@ def swapped(body: Body, member: str, partner: str) -> Body:
     inside = body.common(both)
     cut = body.pieces(inside)
     for name in (member, partner):
-        cut = heading_apart(cut, find(body.origin, inside, cut, name), body.headings)
-    first, second = (find(body.origin, inside, cut, name) for name in (member, partner))
+        cut = pieces.heading_apart(cut, pieces.find(body.origin, inside, cut, name), body.headings)
+    first, second = (pieces.find(body.origin, inside, cut, name) for name in (member, partner))
     if first == second:
         raise _inseparable(body, cut[first], member, partner)
     _check_fences(body, cut[first], cut[second])
@@ -195,7 +187,7 @@ def _split(body: Body, inside: MemberScope, member: str, runs: Callable[[Names, 
     ``EditRefused``.
     """
     cut = body.pieces(inside)
-    index = find(body.origin, inside, cut, member)
+    index = pieces.find(body.origin, inside, cut, member)
     atom = cut[index].atom
     if atom.kind is not AtomKind.DECLARATION or member not in atom.names:
         return body
@@ -222,17 +214,17 @@ def _put(body: Body, member: str, after: str | None) -> Body:
         body = _split(body, inside, other, lambda names, at: (names[: at + 1], names[at + 1 :]))
     inside, after = _meeting(body, member, after)
     cut = body.pieces(inside)
-    cut = heading_apart(cut, find(body.origin, inside, cut, member), body.headings)
-    index = find(body.origin, inside, cut, member)
+    cut = pieces.heading_apart(cut, pieces.find(body.origin, inside, cut, member), body.headings)
+    index = pieces.find(body.origin, inside, cut, member)
     if after is None:
         target = next((at for at, one in enumerate(cut) if one.atom.kind not in _LOOSE), 0)
     else:
-        target = find(body.origin, inside, cut, after)
+        target = pieces.find(body.origin, inside, cut, after)
     if after is not None and target == index:
         raise _inseparable(body, cut[index], member, after)
     _check_fences(body, cut[index], cut[target])
     piece = cut[index]
-    rest, gap = without_gap(cut, index)
+    rest, gap = pieces.without_gap(cut, index)
     place = (target if after is None else target + 1) - (index < target)
     arrived = (piece, *gap) if after is None else (*gap, piece)
     return body.rewritten(inside, [*rest[:place], *arrived, *rest[place:]])
@@ -267,12 +259,12 @@ def _declaring(atom: Atom, member: str) -> MemberScope | None:
     return found[0] if len(found) == 1 else None
 
 
-def _inseparable(body: Body, piece: SourcePiece, member: str, other: str) -> EditRefused:
+def _inseparable(body: Body, piece: pieces.SourcePiece, member: str, other: str) -> EditRefused:
     reason = f"`{member}` and `{other}` are in {piece.atom.kind.value} and move as one"
     return body.origin.refuse(whole(piece.atom), piece.atom.start, reason, OTHER_CANDIDATE)
 
 
-def _check_fences(body: Body, piece: SourcePiece, target: SourcePiece) -> None:
+def _check_fences(body: Body, piece: pieces.SourcePiece, target: pieces.SourcePiece) -> None:
     if piece.atom.region != target.atom.region:
         name = (*piece.names, *piece.atom.inner)[0]
         reason = f"`{name}` would pass {AtomKind.FENCE.value} (private:, public: or a randomized range)"

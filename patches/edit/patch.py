@@ -25,16 +25,8 @@ from linesmith.analyzer.model import (
     SeriesStep,
     SourceFact,
 )
+from linesmith.patches.build import kbuild
 from linesmith.patches.build.confinement import compiler_version
-from linesmith.patches.build.kbuild import (
-    TreeBuild,
-    for_unit,
-    is_kernel_code,
-    kernel_build,
-    plain_build,
-    planned,
-    seen_by_compilers,
-)
 from linesmith.patches.build.preparation import Progress
 from linesmith.patches.build.probe import CompiledProbe, Probe, compiled, first_compiled, probes
 from linesmith.patches.edit.edit import check_record, edit, spellings
@@ -55,7 +47,7 @@ class Original:
     """The tree's own file as the build compiles it: ``probe`` says through which unit."""
 
     declared: Declared
-    build: TreeBuild
+    build: kbuild.TreeBuild
     probe: Probe
     compiled: CompiledProbe
 
@@ -78,7 +70,7 @@ def confirm(candidate: Candidate, tree: Tree, progress: Progress, remarks: Remar
     compiler disagrees.
     """
     with declaration_in(candidate.type, candidate.before, tree) as declared:
-        kernel = is_kernel_code(tree.root, declared.file)
+        kernel = kbuild.is_kernel_code(tree.root, declared.file)
         sources = edits(candidate, declared, kernel=kernel, remarks=remarks)
         original = _original(declared, tree, candidate.before.unit, progress)
         progress(f"compiling {declared.place} as patched with {original.build.flags.compiler}")
@@ -129,10 +121,10 @@ def edits(
 
 def _original(declared: Declared, tree: Tree, unit: str | None, progress: Progress) -> Original:
     """The tree's own file, compiled in the first way that there is (``probes``)."""
-    if is_kernel_code(tree.root, declared.file):
-        build = kernel_build(tree.root, tree.build, progress)
+    if kbuild.is_kernel_code(tree.root, declared.file):
+        build = kbuild.kernel_build(tree.root, tree.build, progress)
     else:
-        build = plain_build(tree, seen_by_compilers(tree), declared.file, unit)
+        build = kbuild.plain_build(tree, kbuild.seen_by_compilers(tree), declared.file, unit)
     progress(f"compiling {declared.place} as it is with {build.flags.compiler}")
     tried = probes(build, declared.file, declared.record.title, unit)
     try:
@@ -150,7 +142,7 @@ def _first_confirmed(candidate: Candidate, original: Original, sources: Sequence
     failure = VerificationFailed(f"{declared.place}: there is no edit to confirm")
     for source in sources:
         try:
-            patched = compiled(for_unit(build, original.probe.unit), original.probe, {declared.file: source})
+            patched = compiled(kbuild.for_unit(build, original.probe.unit), original.probe, {declared.file: source})
             verification = verify(candidate, before, locate(candidate, patched.layouts))
         except VerificationFailed as failed:
             failure = failed
@@ -177,7 +169,7 @@ def edited(candidate: Candidate, root: Path) -> UnverifiedEdit:
     No configuration is looked at. Raises ``TreeError``, ``DeclarationNotFound`` or ``EditRefused``.
     """
     with declaration_in(candidate.type, candidate.before, Tree(root)) as declared:
-        source = edits(candidate, declared, kernel=is_kernel_code(root, declared.file))[-1]
+        source = edits(candidate, declared, kernel=kbuild.is_kernel_code(root, declared.file))[-1]
         return UnverifiedEdit(declared, unified_diff(declared.source, source, declared.file), ())
 
 
@@ -187,9 +179,9 @@ def draft(candidate: Candidate, tree: Tree, remarks: Remarks | None = None) -> U
     Raises ``TreeError``, ``DeclarationNotFound``, ``EditRefused`` or ``ToolMissing``.
     """
     with declaration_in(candidate.type, candidate.before, tree) as declared:
-        kernel = is_kernel_code(tree.root, declared.file)
+        kernel = kbuild.is_kernel_code(tree.root, declared.file)
         source = edits(candidate, declared, kernel=kernel, remarks=remarks)[0]
-        commands = planned(tree.root, tree.build) if kernel else ()
+        commands = kbuild.planned(tree.root, tree.build) if kernel else ()
         return UnverifiedEdit(declared, unified_diff(declared.source, source, declared.file), commands)
 
 
@@ -267,8 +259,8 @@ def declaring_file(type_: str, layout: Layout, tree: Tree) -> str:
         if not sound and all(atom.kind is AtomKind.BROKEN for atom in outer.atoms):
             reason = f"the declaration of {declared.record.title} is not plain C, so no member can be moved safely"
             raise EditRefused(Refusal(RefusalCode.NOT_C, declared.place, reason))
-        if is_kernel_code(tree.root, declared.file):
-            planned(tree.root, tree.build)
+        if kbuild.is_kernel_code(tree.root, declared.file):
+            kbuild.planned(tree.root, tree.build)
         return declared.file
 
 

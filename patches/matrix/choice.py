@@ -23,7 +23,7 @@ from linesmith.analyzer.base.errors import Deadline, ScanFailed, TreeError
 from linesmith.analyzer.model import CACHE_LINE_BYTES, FileChange, Layout, Residual, SlabMachine
 from linesmith.patches.build.kbuild import TreeBuild, plain_build
 from linesmith.patches.build.options import Flags, from_cmd_file, from_words
-from linesmith.patches.build.preparation import Preparation, Progress, unit_commands
+from linesmith.patches.build.preparation import Preparation, Progress
 from linesmith.patches.scan.units import Unit, database
 from linesmith.patches.source.declaration import include_path, reached
 from linesmith.patches.source.tree import Tree, source_bytes
@@ -48,7 +48,7 @@ class Units:
 
 def planned_units(one: Preparation, progress: Progress) -> Units:
     """What make would compile in a build that is only prepared; raises ``TreeError``."""
-    known = unit_commands(one, progress)
+    known = one.unit_commands(progress)
     return Units(tuple(known.commands), _usable(known.flags))
 
 

@@ -13,16 +13,7 @@ from linesmith.analyzer.base.text import paragraph, visible
 from linesmith.analyzer.layouts.containment import holders_of
 from linesmith.analyzer.model import Candidate, CommitMessage, Finding, MoveKind
 from linesmith.patches.edit.verify import Verification
-from linesmith.patches.message.paragraphs import (
-    CODE,
-    NO_FURTHER_CHECKS,
-    FurtherChecks,
-    SubjectStyle,
-    cost_text,
-    moves_text,
-    saving,
-    starts_text,
-)
+from linesmith.patches.message import paragraphs
 from linesmith.patches.message.trouble import INDENT, NO_ORIGIN, ProfileOrigin, lines_text, remains, separated, trouble
 
 _SUBJECT_WIDTH = 75
@@ -52,20 +43,20 @@ class Confirmation:
     verification: Verification
     compiler: str
     is_kernel: bool
-    further: FurtherChecks = NO_FURTHER_CHECKS
+    further: paragraphs.FurtherChecks = paragraphs.NO_FURTHER_CHECKS
     profiled: ProfileOrigin = NO_ORIGIN
     flags: str = "the flags of compile_commands.json"
 
 
 def commit_message(
-    candidate: Candidate, finding: Finding, title: str, usual: SubjectStyle, seen: Confirmation
+    candidate: Candidate, finding: Finding, title: str, usual: paragraphs.SubjectStyle, seen: Confirmation
 ) -> CommitMessage:
     """The whole message; ``title`` is the type as C names it, ``usual`` how subjects begin."""
     check, further = seen.verification, seen.further
     holders = [one.title for one in holders_of(check.after.layouts, candidate.type)]
     sentences = (
-        moves_text(candidate.moves),
-        saving(candidate.judgement, finding, exact=check.exact),
+        paragraphs.moves_text(candidate.moves),
+        paragraphs.saving(candidate.judgement, finding, exact=check.exact),
         remains(candidate, finding),
     )
     to_send = _TO_SEND if further.configurations else f"{_TO_SEND} {_MATRIX}"
@@ -73,11 +64,11 @@ def commit_message(
     origin = seen.profiled
     workload = f"Workload:\n{INDENT}{origin.command}" if origin.command not in origin.machine else ""
     builds = further.builds_left or ("other configurations and architectures" if seen.is_kernel else "other builds")
-    missed = f"{_NOT_CHECKED} {builds}, and {further.code_left or CODE}."
+    missed = f"{_NOT_CHECKED} {builds}, and {further.code_left or paragraphs.CODE}."
     parts = {
         "change": paragraph(" ".join(filter(None, sentences))),
-        "starts": starts_text(check.residuals, check.granules, title, holders),
-        "cost": cost_text(candidate, check),
+        "starts": paragraphs.starts_text(check.residuals, check.granules, title, holders),
+        "cost": paragraphs.cost_text(candidate, check),
         "compiled": _compiled(candidate, seen),
         "unchecked": paragraph(" ".join(filter(None, (missed, candidate.doubt, _NOT_MEASURED)))),
         "below": "\n\n".join(filter(None, (workload, further.details, paragraph(to_send)))),
@@ -91,7 +82,7 @@ def commit_message(
     return CommitMessage(*map(visible, astuple(found)))
 
 
-def subject(candidate: Candidate, title: str, usual: SubjectStyle) -> str:
+def subject(candidate: Candidate, title: str, usual: paragraphs.SubjectStyle) -> str:
     """The first line: imperative, at most 75 characters where the names allow it."""
     apart = [it for it in separated(candidate.residuals) if not it.after or candidate.moved & {it.first, it.second}]
     move = candidate.moves[0]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from linesmith.analyzer.base.text import WIDTH, listed, paragraph, per_cent, with_span
-from linesmith.analyzer.model import Candidate, Finding, JudgedPair, Judgement, LineMember, Residual
+from linesmith.analyzer.model import Candidate, Finding, JudgedPair, Judgement, LineMember, Residual, top_member
 from linesmith.analyzer.sharing.changed_lines import KEY, NOTHING_WORSE, RecordSide, changed_lines, worse
 from linesmith.analyzer.sharing.parts import users_of
 from linesmith.patches.edit.verify import Verification
@@ -45,7 +45,7 @@ def separated(residuals: Sequence[Residual]) -> list[Residual]:
     size = min((one.line_bytes for one in residuals), default=0)
     found: dict[tuple[str, str], Residual] = {}
     for one in residuals:
-        first, second = (path.partition(".")[0].partition("[")[0] for path in (one.first, one.second))
+        first, second = map(top_member, (one.first, one.second))
         if one.line_bytes == size and one.after < one.before and first != second:
             found.setdefault((first, second), replace(one, first=first, second=second))
     return list(found.values())
@@ -114,7 +114,7 @@ def replayed_pairs(candidate: Candidate) -> list[JudgedPair]:
     was, now = ({one.name: one.offset for one in side.members} for side in (candidate.before, candidate.after))
 
     def moves(pair: tuple[str, str]) -> bool:
-        first, second = map(_top, pair)
+        first, second = map(top_member, pair)
         if not {first, second} <= was.keys() & now.keys():
             return True
         return was[first] - was[second] != now[first] - now[second]
@@ -125,15 +125,12 @@ def replayed_pairs(candidate: Candidate) -> list[JudgedPair]:
     return [JudgedPair(*pair, true_sharing=False, before=old, after=new) for pair, old, new in better]
 
 
-def _top(path: str) -> str:
-    return path.partition(".")[0].partition("[")[0]
-
-
 def _judged(candidate: Candidate, finding: Finding, title: str, profiled: ProfileOrigin, most: int) -> str:
     """The pairs that the change separates with their misses, the others as one number, and what remains."""
     judgement, pairs = candidate.judgement, replayed_pairs(candidate)
     own = {one.name for one in candidate.before.members}
-    met = [(_top(one.victim), _top(one.writer)) for one in pairs if {_top(one.victim), _top(one.writer)} <= own]
+    tops = [(top_member(one.victim), top_member(one.writer)) for one in pairs]
+    met = [both for both in tops if own.issuperset(both)]
     written = {one.top for one in profiled.members if one.written} | {writer for _, writer in met}
     met = met or [(one.first, one.second) for one in separated(candidate.residuals)]
     unit = things(judgement, finding)
@@ -165,7 +162,7 @@ def remains(candidate: Candidate, finding: Finding) -> str:
 
     Of a record that is hot on several lines the ``finding`` may be of another one.
     """
-    pairs = {_top(name) for one in replayed_pairs(candidate) for name in (one.victim, one.writer)}
+    pairs = {top_member(name) for one in replayed_pairs(candidate) for name in (one.victim, one.writer)}
     met = pairs or {name for one in separated(candidate.residuals) for name in (one.first, one.second)}
     here = met & {one.top for one in finding.members} or not met or not finding.members
     stays = _STAYS.findall(finding.triage.sentence) if here else []

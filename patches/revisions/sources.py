@@ -143,7 +143,14 @@ def sources(
             gone = removed_records(versions, requested)
     except DeadlinePassed:
         unjudged = unjudged or tuple(one.new for one in here)
-    remarks = [*shown.remarks, *further.remarks]
+    remarks = list(versions.remarks)
+    if unjudged:
+        counted = f"{len(unjudged)} files were" if len(unjudged) > 1 else "1 file was"
+        names = shortened(unjudged, _SHOWN)
+        remarks.append(
+            f"{counted} not judged within {recipe.deadline.seconds:g} s: {names}; --deadline gives more time"
+        )
+    remarks += [*shown.remarks, *further.remarks]
     if others := len(files) - len(here):
         counted = "1 file of another machine was" if others == 1 else f"{others} files of other machines were"
         remarks.append(f"{counted} not compiled; --on names one, such as arm64")
@@ -157,19 +164,11 @@ def sources(
         records.compared,
         records.changed,
         text.facts,
-        (*versions.remarks, *_left(unjudged, recipe.deadline), *remarks, *text.remarks, *_limits(here, environment)),
+        (*remarks, *text.remarks, *_limits(here, environment)),
         tuple(dict.fromkeys(unjudged)),
     )
     symbols = symbols_in(prepared.configured().text) if prepared else None
     return RevisionSources(linted, symbols, environment.title if environment else "")
-
-
-def _left(files: Sequence[str], deadline: Deadline) -> Iterator[str]:
-    """What the deadline left out."""
-    if files:
-        counted = f"{len(files)} files were" if len(files) > 1 else "1 file was"
-        names = shortened(files, _SHOWN)
-        yield f"{counted} not judged within {deadline.seconds:g} s: {names}; --deadline gives more time"
 
 
 def _files(versions: Versions, requested: Collection[str]) -> tuple[Counterpart, ...]:

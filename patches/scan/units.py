@@ -18,7 +18,6 @@ from pathlib import Path
 
 from linesmith.analyzer.base.errors import ScanFailed, TreeError
 from linesmith.patches.build.kbuild import NAME, entries, is_kernel, kernel_build
-from linesmith.patches.build.preparation import unit_commands
 from linesmith.patches.scan.carriers import Files, carriers
 from linesmith.patches.scan.header_text import declares
 from linesmith.patches.source.tree import source_bytes
@@ -134,7 +133,7 @@ def _asked(tree: Path, build: Path | None, tell: Callable[[str], None]) -> Datab
         made = kernel_build(tree, build, tell)
         if made.preparation is None:
             raise ScanFailed(f"{build or tree} has no compiled objects; build the kernel there")
-        known = unit_commands(made.preparation, tell)
+        known = made.preparation.unit_commands(tell)
     except TreeError as error:
         raise ScanFailed(f"cannot find how {tree} is compiled: {error}") from error
     image, origin = made.preparation.image, known.directory / "Makefile"

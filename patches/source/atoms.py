@@ -15,18 +15,7 @@ from enum import StrEnum
 from functools import reduce
 
 from linesmith.patches.source.macros import without_comments
-from linesmith.patches.source.records import (
-    Declarator,
-    Node,
-    RecordSpan,
-    arms,
-    body,
-    declarators,
-    inner_names,
-    is_bit_field,
-    names,
-    nested_bodies,
-)
+from linesmith.patches.source.records import Declarator, Node, RecordSpan, body
 
 # A comment above a member that is about a section of the record. Only its words count, so that a record that is cut
 # into atoms again after a change is cut in the same way.
@@ -139,15 +128,15 @@ def _scope(source: bytes, opening: int, closing: int, nodes: Sequence[Node]) -> 
 
 def _atom(source: bytes, node: Node) -> Atom:
     start, end = _line_start(source, node.start), _line_end(source, node.end)
-    bodies = arms(node, source) if node.is_conditional else nested_bodies(node, source)
+    bodies = node.arms(source) if node.is_conditional else node.nested_bodies(source)
     scopes = tuple(_scope(source, *edges_and_nodes) for edges_and_nodes in bodies)
-    declared = (Declaration(node.start, node.end, declarators(node)),) if node.is_declaration else ()
+    declared = (Declaration(node.start, node.end, node.declarators()),) if node.is_declaration else ()
     kind = _kind(source, node)
     if kind is AtomKind.FENCE:
         return Atom(kind, start, end)
     direct = (name for one in scopes for atom in one.atoms for name in atom.names) if node.is_conditional else ()
-    declared_names = tuple(dict.fromkeys((*direct, *names(node))))
-    return Atom(kind, start, end, declared_names, inner_names(node), declared, scopes=scopes)
+    declared_names = tuple(dict.fromkeys((*direct, *node.names())))
+    return Atom(kind, start, end, declared_names, node.inner_names(), declared, scopes=scopes)
 
 
 def _kind(source: bytes, node: Node) -> AtomKind:
@@ -160,7 +149,7 @@ def _kind(source: bytes, node: Node) -> AtomKind:
         return AtomKind.BROKEN if node.syntax.has_error else AtomKind.CONDITIONAL
     if not node.is_declaration:
         return AtomKind.LOOSE
-    return AtomKind.BIT_FIELDS if is_bit_field(node, source) else AtomKind.DECLARATION
+    return AtomKind.BIT_FIELDS if node.is_bit_field(source) else AtomKind.DECLARATION
 
 
 def _join(atoms: Sequence[Atom], belongs: Callable[[Atom, Atom], bool]) -> list[Atom]:

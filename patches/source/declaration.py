@@ -21,17 +21,9 @@ from typing import TypeVar
 from linesmith.analyzer.base.errors import DeclarationNotFound, EditRefused
 from linesmith.analyzer.base.text import shortened
 from linesmith.analyzer.model import FileChange, Layout, Refusal, RefusalCode
+from linesmith.patches.source import records
 from linesmith.patches.source.atoms import scope
 from linesmith.patches.source.macros import without_comments
-from linesmith.patches.source.records import (
-    PARENTHESIS,
-    RecordSpan,
-    all_records,
-    declaration_end,
-    heads,
-    records_named,
-    unreadable,
-)
 from linesmith.patches.source.tree import source_bytes
 
 # A declaration with fewer of the layout's members is another record of the same name.
@@ -54,7 +46,7 @@ class Declared:
 
     file: str
     source: bytes
-    record: RecordSpan
+    record: records.RecordSpan
     match: float
 
     @property
@@ -113,11 +105,11 @@ def _declared(tree: Path, file: str, name: str, layout: Layout, unread: list[str
     if source is None:
         return
     wanted = {member.name for member in layout.members if member.name}
-    found = records_named(source, name)
+    found = records.records_named(source, name)
     if len(found) > _MOST_RECORDS:
         unread.append(f"{file} declares {name} {len(found)} times, more than the {_MOST_RECORDS} that are looked at")
     for record in found[:_MOST_RECORDS]:
-        if why := unreadable(source, record):
+        if why := records.unreadable(source, record):
             unread.append(f"{file}:{record.line} is not looked at, {why}")
         atoms = scope(source, record)[0].atoms
         present = {declared for atom in atoms for declared in (*atom.names, *atom.inner)}
@@ -172,7 +164,7 @@ def files_below(tree: Path, folder: Path, suffixes: tuple[str, ...] = _SUFFIXES)
 
 # Possessive, so that a long row of underscores is read in one way only; an attribute has a name or another behind it.
 # What follows a name is read to the brace, a semicolon or the next record, and so once.
-_BEFORE = rb"(?:__\w++\s*+(?:" + PARENTHESIS + rb"\s*+)?(?=\w))*+"
+_BEFORE = rb"(?:__\w++\s*+(?:" + records.PARENTHESIS + rb"\s*+)?(?=\w))*+"
 _BEHIND = rb"\s*+(?:__\w(?:[^;{}su]|(?!\b(?:struct|union)\b)[su])*+)?+"
 _NAME = re.compile(
     rb"\b(?:struct|union)\s++%(before)b(\w++)%(behind)b(\{)?|\}\s*+%(before)b(\w++)%(behind)b(;)?"
@@ -186,26 +178,26 @@ def declared(text: bytes | None) -> frozenset[bytes]:
     return frozenset(tag or typedef for tag, opened, typedef, ended in found if opened or ended)
 
 
-def redeclared(change: FileChange) -> tuple[RecordSpan, ...]:
+def redeclared(change: FileChange) -> tuple[records.RecordSpan, ...]:
     """Records of the changed file, as it is then, that the file declared otherwise before.
 
     So may those be, as they were then, that are not found any more, though a word in front of a body names them.
     """
     if change.before is None or change.after is None:
         return ()
-    old, new = all_records(change.before), all_records(change.after)
+    old, new = records.all_records(change.before), records.all_records(change.after)
     found = []
     for name in (name for name in new if name in old):
         known = {_digest(change.before, one) for one in old[name]}
         found += [one for one in new[name] if _digest(change.after, one) not in known]
     left = frozenset(name for name in old if old[name] and not new.get(name))
-    words = frozenset(word for some in heads(change.after) for word in some) if left else frozenset()
+    words = frozenset(word for some in records.heads(change.after) for word in some) if left else frozenset()
     return tuple(sorted((*found, *(old[name][0] for name in left & words)), key=lambda one: (one.line, one.name)))
 
 
-def _digest(source: bytes, record: RecordSpan) -> bytes:
+def _digest(source: bytes, record: records.RecordSpan) -> bytes:
     """What stands for the declaration with the attributes behind its body; the text itself may hold many others."""
-    end = declaration_end(without_comments(source), record.closing)
+    end = records.declaration_end(without_comments(source), record.closing)
     whole = memoryview(source)[record.start : end]
     return hashlib.blake2b(whole, digest_size=16).digest()
 

@@ -207,6 +207,55 @@ class Node:
         """Whether the node declares members."""
         return self.kind == "field_declaration"
 
+    def nested_bodies(self, source: bytes) -> Iterator[tuple[int, int, tuple[Node, ...]]]:
+        """Braces and nodes of each anonymous struct that a declaration holds without a name."""
+        if self.is_declaration and not self.declarators():
+            for child in self.syntax.children:
+                inner = child.child_by_field_name("body") if child.type == "struct_specifier" else None
+                if inner is not None:
+                    first, last = self.origin + inner.start_byte, self.origin + inner.end_byte - 1
+                    yield first, last, _children(inner, self.origin, source[self.origin :])
+
+    def arms(self, source: bytes) -> Iterator[tuple[int, int, tuple[Node, ...]]]:
+        """The arms of an ``#if`` … ``#endif``: last byte of the directive above, first of that below, nodes between."""
+        part: tree_sitter.Node | None = self.syntax
+        while part is not None:
+            below = next((child for child in part.children if child.type in _ALTERNATIVES), None)
+            # The condition may go on over several lines.
+            condition = part.child_by_field_name("condition") or part.child_by_field_name("name") or part.children[0]
+            first = self.origin + condition.end_byte
+            last = self.origin + (below or self.syntax.children[-1]).start_byte
+            inside = _children(part, self.origin, source[self.origin :])
+            # What belongs to the arm begins on a line of its own.
+            yield (
+                first,
+                last,
+                tuple(one for one in inside if one.start < last and source.find(b"\n", first, one.start) >= 0),
+            )
+            part = below
+
+    def declarators(self) -> tuple[Declarator, ...]:
+        """What a declaration declares, in order; an anonymous record declares nothing itself."""
+        found = ((_identifier(child), child) for child in self.syntax.children_by_field_name("declarator"))
+        return tuple(
+            Declarator(name, self.origin + one.start_byte, self.origin + one.end_byte) for name, one in found if name
+        )
+
+    def names(self) -> tuple[str, ...]:
+        """Members declared by the node, on every arm of a conditional, each once."""
+        return tuple(dict.fromkeys(_names(self.syntax, into_records=False)))
+
+    def inner_names(self) -> tuple[str, ...]:
+        """Members of anonymous records in the node: what ``object->name`` reaches without being a direct member."""
+        return tuple(dict.fromkeys(_names(self.syntax, into_records=True)))
+
+    def is_bit_field(self, source: bytes) -> bool:
+        """Whether the declaration has a width, be it of no name (``unsigned int : 4;``)."""
+        if not self.is_declaration:
+            return False
+        widths = any(child.type == "bitfield_clause" for child in self.syntax.children)
+        return widths or (not self.declarators() and bool(_WIDTH.search(source[self.start : self.end - 1])))
+
 
 @dataclass(frozen=True, slots=True)
 class Declarator:
@@ -251,61 +300,6 @@ def body(source: bytes, record: RecordSpan) -> tuple[tuple[Node, ...], bool]:
     if found is None:
         return (), False
     return _children(found, record.start, text), not root.has_error
-
-
-def nested_bodies(node: Node, source: bytes) -> Iterator[tuple[int, int, tuple[Node, ...]]]:
-    """Braces and nodes of each anonymous struct that a declaration holds without a name."""
-    if node.is_declaration and not declarators(node):
-        for child in node.syntax.children:
-            inner = child.child_by_field_name("body") if child.type == "struct_specifier" else None
-            if inner is not None:
-                first, last = node.origin + inner.start_byte, node.origin + inner.end_byte - 1
-                yield first, last, _children(inner, node.origin, source[node.origin :])
-
-
-def arms(node: Node, source: bytes) -> Iterator[tuple[int, int, tuple[Node, ...]]]:
-    """The arms of an ``#if`` … ``#endif``: last byte of the directive above, first of that below, nodes between."""
-    part: tree_sitter.Node | None = node.syntax
-    while part is not None:
-        below = next((child for child in part.children if child.type in _ALTERNATIVES), None)
-        # The condition may go on over several lines.
-        condition = part.child_by_field_name("condition") or part.child_by_field_name("name") or part.children[0]
-        first = node.origin + condition.end_byte
-        last = node.origin + (below or node.syntax.children[-1]).start_byte
-        inside = _children(part, node.origin, source[node.origin :])
-        # What belongs to the arm begins on a line of its own.
-        yield (
-            first,
-            last,
-            tuple(one for one in inside if one.start < last and source.find(b"\n", first, one.start) >= 0),
-        )
-        part = below
-
-
-def declarators(node: Node) -> tuple[Declarator, ...]:
-    """What a declaration declares, in order; an anonymous record declares nothing itself."""
-    found = ((_identifier(child), child) for child in node.syntax.children_by_field_name("declarator"))
-    return tuple(
-        Declarator(name, node.origin + one.start_byte, node.origin + one.end_byte) for name, one in found if name
-    )
-
-
-def names(node: Node) -> tuple[str, ...]:
-    """Members declared by the node, on every arm of a conditional, each once."""
-    return tuple(dict.fromkeys(_names(node.syntax, into_records=False)))
-
-
-def inner_names(node: Node) -> tuple[str, ...]:
-    """Members of anonymous records in the node: what ``object->name`` reaches without being a direct member."""
-    return tuple(dict.fromkeys(_names(node.syntax, into_records=True)))
-
-
-def is_bit_field(node: Node, source: bytes) -> bool:
-    """Whether the declaration has a width, be it of no name (``unsigned int : 4;``)."""
-    if not node.is_declaration:
-        return False
-    widths = any(child.type == "bitfield_clause" for child in node.syntax.children)
-    return widths or (not declarators(node) and bool(_WIDTH.search(source[node.start : node.end - 1])))
 
 
 def _first_list(root: tree_sitter.Node, opening: int) -> tree_sitter.Node | None:

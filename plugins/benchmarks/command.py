@@ -15,17 +15,7 @@ from linesmith.analyzer.base.child import Command, run_apart
 from linesmith.analyzer.base.errors import CommandTimedOut
 from linesmith.analyzer.model import Better, Done, Metric, Step
 from linesmith.plugins.api import Settings
-from linesmith.plugins.benchmarks.settings import (
-    BenchmarkSettings,
-    Values,
-    end_of,
-    ended_well,
-    nonsense,
-    number,
-    settings_of,
-    sound,
-    words_of,
-)
+from linesmith.plugins.benchmarks.settings import BenchmarkSettings, NamedBenchmark, Values, end_of, words_of
 
 SECONDS = "seconds"
 VALUE = "value"
@@ -147,34 +137,15 @@ def numbers_in(text: str) -> list[str]:
     return found
 
 
-def _last_match(benchmark: str, pattern: str, text: str) -> str | None:
-    """What the group of the number matched last, where it took part.
-
-    It is searched by a process of its own, for a pattern may take for ever and nothing else ends it. Raises
-    ``BenchmarkNonsense`` where it does.
-    """
-    compiled = _compiled(pattern)
-    question = {"pattern": pattern, "group": VALUE if VALUE in compiled.groupindex else 1, "text": text}
-    argv = (sys.executable, "-I", "-S", "-c", _SEARCHER)
-    try:
-        answer = run_apart(Command(argv, Path("/"), _SEARCH_SECONDS, input=json.dumps(question).encode()))
-    except CommandTimedOut as error:
-        said = f"nothing in it matches {pattern!r:.80} within {_SEARCH_SECONDS} s; write it with fewer repetitions"
-        raise nonsense(benchmark, f"{said} in repetitions", text) from error
-    if answer.status:
-        raise nonsense(benchmark, f"the search for {pattern!r:.80} ended with status {answer.status}", text)
-    found: str | None = json.loads(answer.output)
-    return found
-
-
-class CommandBenchmark:
+class CommandBenchmark(NamedBenchmark[CommandSettings]):
     """A command of the user; its numbers are what patterns find in its output, the last one there, or its wall time."""
 
     name = "command"
+    kind = CommandSettings
 
     def metrics(self, settings: Settings) -> tuple[Metric, ...]:
         """The numbers as named in the settings, then ``seconds`` where it is asked for."""
-        given = settings_of(self.name, settings, CommandSettings)
+        given = self.given(settings)
         wall = (Metric(SECONDS, "s", Better.LOWER),) if given.wall else ()
         return (*(each.metric for each in given.numbers()), *wall)
 
@@ -185,7 +156,7 @@ class CommandBenchmark:
 
     def steps(self, settings: Settings, threads: int, scratch: Path) -> tuple[Step, ...]:  # noqa: ARG002 - nothing kept
         """The preparations, then the command; ``{threads}`` in a word becomes their number."""
-        given = settings_of(self.name, settings, CommandSettings)
+        given = self.given(settings)
         lines = ([word.replace("{threads}", str(threads)) for word in line] for line in given.lines())
         *before, run = (given.step(line, 0, given.variables()) for line in lines)
         return (*(replace(step, silent=True) for step in before), run)
@@ -196,17 +167,17 @@ class CommandBenchmark:
 
     def parse(self, settings: Settings, done: Sequence[Done]) -> Values:
         """The numbers found; raises ``BenchmarkFailed`` or ``BenchmarkNonsense``."""
-        given = settings_of(self.name, settings, CommandSettings)
-        last = ended_well(self.name, done)
+        given = self.given(settings)
+        last = self.ended_well(done)
         values = [(each.metric.name, self._value(each, last)) for each in given.numbers()]
         if given.wall:
-            values.append((SECONDS, sound(self.name, "the wall time", last.seconds, last.output)))
+            values.append((SECONDS, self.sound("the wall time", last.seconds, last.output)))
         return tuple(values)
 
     def _value(self, wanted: OutputNumber, done: Done) -> float:
         text = words_of(done)
         if wanted.pattern:
-            word = _last_match(self.name, wanted.pattern, text)
+            word = self._last_match(wanted.pattern, text)
             missing = f"nothing in it matches {wanted.pattern!r:.80}"
         else:
             # What programs say on standard error is no result, unless they say nothing else.
@@ -214,5 +185,24 @@ class CommandBenchmark:
             word = next((words[-1] for words in map(numbers_in, tails) if words), None)
             missing = "it has no number"
         if word is None:
-            raise nonsense(self.name, missing, text)
-        return number(self.name, wanted.metric.name, word, text)
+            raise self.nonsense(missing, text)
+        return self.number(wanted.metric.name, word, text)
+
+    def _last_match(self, pattern: str, text: str) -> str | None:
+        """What the group of the number matched last, where it took part.
+
+        It is searched by a process of its own, for a pattern may take for ever and nothing else ends it. Raises
+        ``BenchmarkNonsense`` where it does.
+        """
+        compiled = _compiled(pattern)
+        question = {"pattern": pattern, "group": VALUE if VALUE in compiled.groupindex else 1, "text": text}
+        argv = (sys.executable, "-I", "-S", "-c", _SEARCHER)
+        try:
+            answer = run_apart(Command(argv, Path("/"), _SEARCH_SECONDS, input=json.dumps(question).encode()))
+        except CommandTimedOut as error:
+            said = f"nothing in it matches {pattern!r:.80} within {_SEARCH_SECONDS} s; write it with fewer repetitions"
+            raise self.nonsense(f"{said} in repetitions", text) from error
+        if answer.status:
+            raise self.nonsense(f"the search for {pattern!r:.80} ended with status {answer.status}", text)
+        found: str | None = json.loads(answer.output)
+        return found

@@ -6,14 +6,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from msgspec import Meta
 
 from linesmith.analyzer.model import Better, Done, Metric, Step
 from linesmith.plugins.api import Settings
 from linesmith.plugins.benchmarks.programs import CompiledSettings, compiled, tally
-from linesmith.plugins.benchmarks.settings import EITHER, Operations, Values, ended_well, settings_of, sound
+from linesmith.plugins.benchmarks.settings import EITHER, NamedBenchmark, Operations, Values
 
 
 class CrewSettings(CompiledSettings, frozen=True):
@@ -31,17 +31,15 @@ class CrewSettings(CompiledSettings, frozen=True):
 Given = TypeVar("Given", bound=CrewSettings)
 
 
-class CrewBenchmark(ABC, Generic[Given]):
-    """A program of the package; ``plural`` is what its operations are called, ``kind`` its settings.
+class CrewBenchmark(NamedBenchmark[Given], ABC):
+    """A program of the package; ``plural`` is what its operations are called.
 
     ``default`` operations end within a minute also where the CPUs are emulated and recorded; a real machine does a
     hundred times as much.
     """
 
-    name: str
     plural: str
     default: int
-    kind: type[Given]
 
     @abstractmethod
     def words(self, given: Given) -> tuple[str, ...]:
@@ -49,7 +47,7 @@ class CrewBenchmark(ABC, Generic[Given]):
 
     def metrics(self, settings: Settings) -> tuple[Metric, ...]:
         """Operations a second, by wall time and by CPU time, of all workers together."""
-        settings_of(self.name, settings, self.kind)
+        self.given(settings)
         return (
             Metric(f"{self.plural}_per_sec", f"{self.plural}/s", Better.HIGHER),
             Metric(f"{self.plural}_per_cpu_sec", f"{self.plural}/CPU-s", Better.HIGHER),
@@ -57,11 +55,11 @@ class CrewBenchmark(ABC, Generic[Given]):
 
     def obstacle(self, settings: Settings) -> str | None:
         """A compiler that is missing."""
-        return settings_of(self.name, settings, self.kind).compiler_obstacle()
+        return self.given(settings).compiler_obstacle()
 
     def steps(self, settings: Settings, threads: int, scratch: Path) -> tuple[Step, ...]:
         """The program with ``threads`` workers."""
-        given = settings_of(self.name, settings, self.kind)
+        given = self.given(settings)
         amount = ("--operations", str(given.operations or self.default))
         if given.seconds:
             amount = ("--seconds", f"{given.seconds:g}")
@@ -71,17 +69,17 @@ class CrewBenchmark(ABC, Generic[Given]):
 
     def operations(self, settings: Settings, threads: int) -> int | None:
         """Those of all workers together; ``None`` where they work for a number of seconds."""
-        given = settings_of(self.name, settings, self.kind)
+        given = self.given(settings)
         return None if given.seconds else threads * (given.operations or self.default)
 
     def parse(self, settings: Settings, done: Sequence[Done]) -> Values:
         """Operations a second; raises ``BenchmarkFailed`` or ``BenchmarkNonsense``."""
-        settings_of(self.name, settings, self.kind)
-        last = ended_well(self.name, done)
-        crew = tally(self.name, self.name, last)
+        self.given(settings)
+        last = self.ended_well(done)
+        crew = tally(self, self.name, last)
         return (
-            (f"{self.plural}_per_sec", sound(self.name, "the rate", crew.operations / crew.seconds, last.output)),
-            (f"{self.plural}_per_cpu_sec", sound(self.name, "the rate", crew.operations / crew.cpu, last.output)),
+            (f"{self.plural}_per_sec", self.sound("the rate", crew.operations / crew.seconds, last.output)),
+            (f"{self.plural}_per_cpu_sec", self.sound("the rate", crew.operations / crew.cpu, last.output)),
         )
 
 
@@ -135,6 +133,6 @@ class PageFaults(CrewBenchmark[FaultSettings]):
 
     def operations(self, settings: Settings, threads: int) -> int | None:
         """Those of all workers together, in whole rounds; ``None`` where they work for a number of seconds."""
-        given = settings_of(self.name, settings, self.kind)
+        given = self.given(settings)
         rounds = -(-(given.operations or self.default) // given.pages)
         return None if given.seconds else threads * rounds * given.pages

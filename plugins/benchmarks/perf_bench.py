@@ -13,16 +13,12 @@ from linesmith.analyzer.model import Better, Done, Metric, Step
 from linesmith.plugins.api import Settings
 from linesmith.plugins.benchmarks.programs import CompiledSettings, copies, copies_tally
 from linesmith.plugins.benchmarks.settings import (
+    NamedBenchmark,
     Operations,
     Seconds,
     Values,
-    ended_well,
-    nonsense,
-    number,
     program,
     program_obstacle,
-    settings_of,
-    sound,
     words_of,
 )
 from linesmith.plugins.settings import nearest
@@ -115,10 +111,11 @@ class PerfSettings(CompiledSettings, frozen=True):
                 raise ValueError(f"the suite {self.suite} has no setting {name}")
 
 
-class PerfBench:
+class PerfBench(NamedBenchmark[PerfSettings]):
     """One of the benchmarks that perf has."""
 
     name = "perf-bench"
+    kind = PerfSettings
 
     def metrics(self, settings: Settings) -> tuple[Metric, ...]:
         """The one number of the suite."""
@@ -152,14 +149,14 @@ class PerfBench:
     def parse(self, settings: Settings, done: Sequence[Done]) -> Values:
         """The number, of all copies together; raises ``BenchmarkFailed`` or ``BenchmarkNonsense``."""
         _, suite = self._suite(settings)
-        last = ended_well(self.name, done)
+        last = self.ended_well(done)
         text, name = words_of(last), suite.metric.name
-        found = [number(self.name, name, word, text) for word in suite.number.findall(text)]
-        expected = copies_tally(self.name, last).workers if suite.copied else 1
+        found = [self.number(name, word, text) for word in suite.number.findall(text)]
+        expected = copies_tally(self, last).workers if suite.copied else 1
         if len(found) != expected:
-            raise nonsense(self.name, f"it has {len(found)} results where {expected} should be", text)
-        return ((name, sound(self.name, name, suite.combine(found), text)),)
+            raise self.nonsense(f"it has {len(found)} results where {expected} should be", text)
+        return ((name, self.sound(name, suite.combine(found), text)),)
 
     def _suite(self, settings: Settings) -> tuple[PerfSettings, Suite]:
-        given = settings_of(self.name, settings, PerfSettings)
+        given = self.given(settings)
         return given, SUITES[given.suite]

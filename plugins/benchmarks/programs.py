@@ -22,7 +22,7 @@ from linesmith.analyzer.base.child import Command, run
 from linesmith.analyzer.base.errors import DiskFull, OutputError, ToolMissing
 from linesmith.analyzer.base.files import FULL
 from linesmith.analyzer.model import Done
-from linesmith.plugins.benchmarks.settings import BenchmarkSettings, nonsense, number, words_of
+from linesmith.plugins.benchmarks.settings import BenchmarkSettings, Given, NamedBenchmark, words_of
 
 # How a program is linked; `automatic` is static where the C library can be had so: a guest may have no libraries.
 _LINKINGS = {"automatic": (("-static",), ()), "static": (("-static",),), "dynamic": ((),)}
@@ -35,13 +35,6 @@ _NUMBERS = ("workers", "operations", "seconds", "cpu-seconds")
 
 
 _COPIES = "copies"
-
-
-def sources_of(program: str) -> dict[str, str]:
-    """The files of ``sources/`` that a program is made of, by their names."""
-    folder = files("linesmith.plugins.benchmarks") / "sources"
-    names = (f"{program.replace('-', '_')}.c", "crew.c", "crew.h")
-    return {name: (folder / name).read_text("utf-8") for name in names}
 
 
 class CompiledSettings(BenchmarkSettings, frozen=True):
@@ -71,7 +64,9 @@ def compiled(program: str, given: CompiledSettings, scratch: Path) -> Path:
     compiler = given.find_compiler()
     if compiler is None:
         raise ToolMissing(f"the program {program} has to be compiled: {given.compiler_obstacle()}")
-    sources = sources_of(program)
+    folder_of_sources = files("linesmith.plugins.benchmarks") / "sources"
+    names = (f"{program.replace('-', '_')}.c", "crew.c", "crew.h")
+    sources = {name: (folder_of_sources / name).read_text("utf-8") for name in names}
     parts = (given.linking, compiler, *_FLAGS, *sources.values())
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
     place = scratch / "programs" / digest / program
@@ -109,17 +104,17 @@ class CrewTally:
     cpu: float
 
 
-def tally(benchmark: str, program: str, done: Done) -> CrewTally:
+def tally(benchmark: NamedBenchmark[Given], program: str, done: Done) -> CrewTally:
     """What the program of that name printed; raises ``BenchmarkNonsense`` when that is not what it prints."""
     text = words_of(done)
     found = {match[1]: match[2] for match in map(_LINE.fullmatch, text.splitlines()) if match}
     if found.get("benchmark") != program:
-        raise nonsense(benchmark, f"it has no line 'benchmark {program}'", text)
+        raise benchmark.nonsense(f"it has no line 'benchmark {program}'", text)
     values = []
     for name in _NUMBERS:
         if name not in found:
-            raise nonsense(benchmark, f"it has no line '{name}'", text)
-        values.append(number(benchmark, name, found[name], text))
+            raise benchmark.nonsense(f"it has no line '{name}'", text)
+        values.append(benchmark.number(name, found[name], text))
     workers, operations, seconds, cpu = values
     return CrewTally(int(workers), operations, seconds, cpu)
 
@@ -141,6 +136,6 @@ def without_rights(given: CompiledSettings, scratch: Path, command: Sequence[str
     return (str(compiled(_COPIES, given, scratch)), "--nobody", "--", *command)
 
 
-def copies_tally(benchmark: str, done: Done) -> CrewTally:
+def copies_tally(benchmark: NamedBenchmark[Given], done: Done) -> CrewTally:
     """How many copies ended and how long they took; raises ``BenchmarkNonsense``."""
     return tally(benchmark, _COPIES, done)

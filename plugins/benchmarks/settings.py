@@ -10,13 +10,13 @@ import shlex
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Generic, TypeVar
 
 from msgspec import Meta, Struct
 
 from linesmith.analyzer.base.errors import BenchmarkFailed, BenchmarkNonsense, BenchmarkUnknown
 from linesmith.analyzer.model import Done, Step
-from linesmith.plugins.api import Settings
+from linesmith.plugins.api import Benchmark, Settings
 from linesmith.plugins.settings import read_settings
 
 Variables = Sequence[tuple[str, str]]
@@ -42,14 +42,6 @@ class BenchmarkSettings(Struct, frozen=True, kw_only=True):
         """The command, which is meant to take ``seconds``, with the limit and on the CPUs that were given."""
         limit = self.limit or _LIMIT_SECONDS + math.ceil(2 * seconds)
         return Step(tuple(command), limit, cpus_of(self.cpus), tuple(environment))
-
-
-Given = TypeVar("Given", bound=BenchmarkSettings)
-
-
-def settings_of(benchmark: str, given: Settings, kind: type[Given]) -> Given:
-    """The settings of a benchmark; raises ``BenchmarkUnknown`` for those that make no sense."""
-    return read_settings(given, kind, f"the benchmark {benchmark}", BenchmarkUnknown)
 
 
 def cpus_of(text: str) -> tuple[int, ...]:
@@ -101,42 +93,6 @@ _LAST_LINES = 5
 _LINE_CHARACTERS = 160
 
 
-def ended_well(benchmark: str, done: Sequence[Done]) -> Done:
-    """The last command whose words count; raises ``BenchmarkFailed`` when any command did not end with 0."""
-    for one in done:
-        if one.status != 0:
-            line, words = printable(shlex.join(one.step.command)), last_lines(words_of(one))
-            raise BenchmarkFailed(
-                f"the benchmark {benchmark} failed: {line:.{_LINE_CHARACTERS}} ended with status {one.status}{words}"
-            )
-    loud = [one for one in done if not one.step.silent]
-    if not loud:
-        raise BenchmarkFailed(f"the benchmark {benchmark} failed: none of its commands was run")
-    return loud[-1]
-
-
-def nonsense(benchmark: str, what: str, text: str) -> BenchmarkNonsense:
-    """The error of an output in which ``what`` is wrong, with its last lines."""
-    return BenchmarkNonsense(f"the output of the benchmark {benchmark} makes no sense: {what}{last_lines(text)}")
-
-
-def number(benchmark: str, what: str, word: str, text: str) -> float:
-    """The number that ``word`` spells, above 0 and finite; raises ``BenchmarkNonsense``, ``text`` being the output."""
-    plain = word.strip()
-    if _THOUSANDS.fullmatch(plain):
-        plain = plain.replace(",", "")
-    if not _NUMBER.fullmatch(plain):
-        raise nonsense(benchmark, f"{what} is {printable(word)[:_WORD_CHARACTERS]!r}, which is not a number", text)
-    return sound(benchmark, what, float(plain), text)
-
-
-def sound(benchmark: str, what: str, value: float, text: str) -> float:
-    """``value``, if it is above 0, finite and no absurdity; raises ``BenchmarkNonsense``."""
-    if not math.isfinite(value) or not 0 < value <= MOST:
-        raise nonsense(benchmark, f"{what} is {value:g}, which is out of range", text)
-    return value
-
-
 def words_of(done: Done) -> str:
     """The end of all that the command wrote: some programs tell their results on standard error."""
     return end_of(f"{done.output}\n{done.errors}" if done.errors else done.output, MOST_CHARACTERS)
@@ -161,3 +117,47 @@ def last_lines(text: str) -> str:
 def printable(text: str) -> str:
     """The text with everything that a terminal might obey taken out."""
     return "".join(each if each.isprintable() else " " for each in text)
+
+
+Given = TypeVar("Given", bound=BenchmarkSettings)
+
+
+class NamedBenchmark(Benchmark, Generic[Given]):
+    """A benchmark with settings of one ``kind``; whatever is wrong with these or its output is said under its name."""
+
+    kind: type[Given]
+
+    def given(self, settings: Settings) -> Given:
+        """The settings; raises ``BenchmarkUnknown`` for those that make no sense."""
+        return read_settings(settings, self.kind, f"the benchmark {self.name}", BenchmarkUnknown)
+
+    def ended_well(self, done: Sequence[Done]) -> Done:
+        """The last command whose words count; raises ``BenchmarkFailed`` when any command did not end with 0."""
+        for one in done:
+            if one.status != 0:
+                line = printable(shlex.join(one.step.command))[:_LINE_CHARACTERS]
+                words = last_lines(words_of(one))
+                raise BenchmarkFailed(f"the benchmark {self.name} failed: {line} ended with status {one.status}{words}")
+        loud = [one for one in done if not one.step.silent]
+        if not loud:
+            raise BenchmarkFailed(f"the benchmark {self.name} failed: none of its commands was run")
+        return loud[-1]
+
+    def nonsense(self, what: str, text: str) -> BenchmarkNonsense:
+        """The error of an output in which ``what`` is wrong, with its last lines."""
+        return BenchmarkNonsense(f"the output of the benchmark {self.name} makes no sense: {what}{last_lines(text)}")
+
+    def number(self, what: str, word: str, text: str) -> float:
+        """The number that ``word`` of the output ``text`` spells, above 0 and finite; raises ``BenchmarkNonsense``."""
+        plain = word.strip()
+        if _THOUSANDS.fullmatch(plain):
+            plain = plain.replace(",", "")
+        if not _NUMBER.fullmatch(plain):
+            raise self.nonsense(f"{what} is {printable(word)[:_WORD_CHARACTERS]!r}, which is not a number", text)
+        return self.sound(what, float(plain), text)
+
+    def sound(self, what: str, value: float, text: str) -> float:
+        """``value``, if it is above 0, finite and no absurdity; raises ``BenchmarkNonsense``."""
+        if not math.isfinite(value) or not 0 < value <= MOST:
+            raise self.nonsense(f"{what} is {value:g}, which is out of range", text)
+        return value

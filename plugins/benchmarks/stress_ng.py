@@ -16,15 +16,12 @@ from linesmith.plugins.api import Settings
 from linesmith.plugins.benchmarks.programs import CompiledSettings, without_rights
 from linesmith.plugins.benchmarks.settings import (
     EITHER,
+    NamedBenchmark,
     Operations,
     Seconds,
     Values,
-    ended_well,
-    nonsense,
-    number,
     program,
     program_obstacle,
-    settings_of,
     words_of,
 )
 
@@ -56,14 +53,15 @@ class StressSettings(CompiledSettings, frozen=True, kw_only=True):
             raise ValueError(EITHER)
 
 
-class StressNg:
+class StressNg(NamedBenchmark[StressSettings]):
     """Instances of a stressor; what they did is counted in its own "bogo operations"."""
 
     name = "stress-ng"
+    kind = StressSettings
 
     def metrics(self, settings: Settings) -> tuple[Metric, ...]:
         """Bogo operations a second, by wall time and by CPU time, of all instances together."""
-        settings_of(self.name, settings, StressSettings)
+        self.given(settings)
         return (
             Metric("bogo_ops_per_sec", "bogo ops/s", Better.HIGHER),
             Metric("bogo_ops_per_cpu_sec", "bogo ops/CPU-s", Better.HIGHER),
@@ -71,13 +69,13 @@ class StressNg:
 
     def obstacle(self, settings: Settings) -> str | None:
         """A stress-ng that is not installed, or a compiler that is not there."""
-        given = settings_of(self.name, settings, StressSettings)
+        given = self.given(settings)
         missing = given.compiler_obstacle() if given.stressor in _NOT_AS_ROOT else None
         return missing or program_obstacle(given.program, self.name, "stress-ng")
 
     def steps(self, settings: Settings, threads: int, scratch: Path) -> tuple[Step, ...]:
         """So many instances, for ``seconds`` or for ``operations`` of each."""
-        given = settings_of(self.name, settings, StressSettings)
+        given = self.given(settings)
         seconds = 0 if given.operations else given.seconds or _SECONDS
         amount = ("--timeout", f"{seconds}s") if seconds else (f"--{given.stressor}-ops", str(given.operations))
         command = (
@@ -94,16 +92,16 @@ class StressNg:
 
     def operations(self, settings: Settings, threads: int) -> int | None:
         """Bogo operations of all instances; ``None`` where they work for a number of seconds."""
-        given = settings_of(self.name, settings, StressSettings)
+        given = self.given(settings)
         return threads * given.operations if given.operations else None
 
     def parse(self, settings: Settings, done: Sequence[Done]) -> Values:
         """The row of the stressor; raises ``BenchmarkFailed`` or ``BenchmarkNonsense``."""
-        stressor = settings_of(self.name, settings, StressSettings).stressor
-        text = words_of(ended_well(self.name, done))
+        stressor = self.given(settings).stressor
+        text = words_of(self.ended_well(done))
         rows = (_ROW.match(line.strip()[:400]) for line in text.splitlines())
         found = next((row[3].split() for row in rows if row and row[1] == stressor), None)
         if found is None:
-            raise nonsense(self.name, f"it has no metrics of the stressor {stressor}", text)
-        real, cpu = (number(self.name, what, word, text) for what, word in zip(_RATES, found[3:5], strict=True))
+            raise self.nonsense(f"it has no metrics of the stressor {stressor}", text)
+        real, cpu = (self.number(what, word, text) for what, word in zip(_RATES, found[3:5], strict=True))
         return ("bogo_ops_per_sec", real), ("bogo_ops_per_cpu_sec", cpu)

@@ -13,19 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linesmith.analyzer.model import Better, Done, Metric, Step
-from linesmith.plugins.api import Benchmark, Settings
+from linesmith.plugins.api import Settings
 from linesmith.plugins.benchmarks.programs import CompiledSettings, copies, copies_tally
-from linesmith.plugins.benchmarks.settings import (
-    Seconds,
-    Values,
-    directory,
-    ended_well,
-    files_obstacle,
-    nonsense,
-    settings_of,
-    sound,
-    words_of,
-)
+from linesmith.plugins.benchmarks.settings import NamedBenchmark, Seconds, Values, directory, files_obstacle, words_of
 from linesmith.plugins.settings import nearest
 
 
@@ -73,26 +63,27 @@ class UnixBenchSettings(CompiledSettings, frozen=True, kw_only=True):
             raise ValueError(f"test = {self.test!r}: give one of {', '.join(TESTS)}{nearest(self.test, TESTS)}")
 
 
-class UnixBench(Benchmark):
+class UnixBench(NamedBenchmark[UnixBenchSettings]):
     """One of the tests, for some seconds, with as many copies at a time as there are threads asked for."""
 
     name = "unixbench"
+    kind = UnixBenchSettings
 
     def metrics(self, settings: Settings) -> tuple[Metric, ...]:
         """The test's own score, under the test's name."""
-        test = settings_of(self.name, settings, UnixBenchSettings).test
+        test = self.given(settings).test
         return (Metric(test, TESTS[test].unit, Better.HIGHER),)
 
     def obstacle(self, settings: Settings) -> str | None:
         """Programs that are not built, or no compiler."""
-        given = settings_of(self.name, settings, UnixBenchSettings)
+        given = self.given(settings)
         folder, test = directory(given.directory), TESTS[given.test]
         names = (f"pgms/{test.words.split()[0]}", *test.files)
         return files_obstacle(self.name, *(folder / name for name in names)) or given.compiler_obstacle()
 
     def steps(self, settings: Settings, threads: int, scratch: Path) -> tuple[Step, ...]:
         """So many copies of the test's program; they write into a folder of their own."""
-        given = settings_of(self.name, settings, UnixBenchSettings)
+        given = self.given(settings)
         folder, test = directory(given.directory), TESTS[given.test]
         programs, files = folder / "pgms", [folder / name for name in test.files]
         name, *words = (word.format(seconds=given.seconds, pgms=programs) for word in test.words.split())
@@ -104,13 +95,13 @@ class UnixBench(Benchmark):
 
         Raises ``BenchmarkFailed`` or ``BenchmarkNonsense``.
         """
-        last = ended_well(self.name, done)
-        text, crew = words_of(last), copies_tally(self.name, last)
+        last = self.ended_well(done)
+        text, crew = words_of(last), copies_tally(self, last)
         counts = [match for match in map(_COUNT.fullmatch, (line.strip()[:80] for line in text.splitlines())) if match]
         bases = {int(match[2]) for match in counts}
         if len(counts) != crew.workers or len(bases) != 1:
-            raise nonsense(self.name, f"{len(counts)} of {crew.workers} copies reported a count", text)
+            raise self.nonsense(f"{len(counts)} of {crew.workers} copies reported a count", text)
         total = sum(float(match[1]) for match in counts)
         base = bases.pop()
-        score = sound(self.name, "the score", total / crew.seconds * base if base else total, text)
-        return ((settings_of(self.name, settings, UnixBenchSettings).test, score),)
+        score = self.sound("the score", total / crew.seconds * base if base else total, text)
+        return ((self.given(settings).test, score),)

@@ -13,18 +13,14 @@ from pathlib import Path
 from typing import Literal
 
 from linesmith.analyzer.model import Better, Done, Metric, Step
-from linesmith.plugins.api import Benchmark, Settings
+from linesmith.plugins.api import Settings
 from linesmith.plugins.benchmarks.settings import (
     BenchmarkSettings,
+    NamedBenchmark,
     Seconds,
     Values,
     directory,
-    ended_well,
     files_obstacle,
-    nonsense,
-    number,
-    settings_of,
-    sound,
     words_of,
 )
 
@@ -54,39 +50,40 @@ class ScaleSettings(BenchmarkSettings, frozen=True, kw_only=True):
         return directory(self.directory) / f"{self.testcase}_{self.mode}"
 
 
-class WillItScale(Benchmark):
+class WillItScale(NamedBenchmark[ScaleSettings]):
     """One test case: what all its processes or threads do in a second, and what the slowest of them does."""
 
     name = "will-it-scale"
+    kind = ScaleSettings
 
     def metrics(self, settings: Settings) -> tuple[Metric, ...]:
         """Operations a second: of all tasks together, and of the slowest task."""
-        settings_of(self.name, settings, ScaleSettings)
+        self.given(settings)
         return (Metric("ops_per_sec", "ops/s", Better.HIGHER), Metric("slowest_ops_per_sec", "ops/s", Better.HIGHER))
 
     def obstacle(self, settings: Settings) -> str | None:
         """A program that is not built."""
-        return files_obstacle(self.name, settings_of(self.name, settings, ScaleSettings).program)
+        return files_obstacle(self.name, self.given(settings).program)
 
     def steps(self, settings: Settings, threads: int, scratch: Path) -> tuple[Step, ...]:  # noqa: ARG002 - nothing kept
         """The test case with so many tasks, each on a core of its own as long as there are any."""
-        given = settings_of(self.name, settings, ScaleSettings)
+        given = self.given(settings)
         smt = ("-m",) if given.smt else ()
         words = (str(given.program), *smt, "-t", str(threads), "-s", str(given.seconds))
         return (given.step(words, given.seconds),)
 
     def parse(self, settings: Settings, done: Sequence[Done]) -> Values:  # noqa: ARG002 - the output says it all
         """The average of the seconds measured; raises ``BenchmarkFailed`` or ``BenchmarkNonsense``."""
-        text = words_of(ended_well(self.name, done))
+        text = words_of(self.ended_well(done))
         lines = [line.strip() for line in text.splitlines()]
         average = next((match[1] for line in reversed(lines) if (match := _AVERAGE.fullmatch(line))), None)
         if average is None or _MEASUREMENT not in lines:
-            raise nonsense(self.name, "it has no average of a measurement", text)
+            raise self.nonsense("it has no average of a measurement", text)
         after = lines[lines.index(_MEASUREMENT) :]
         least = [float(match[1]) for line in after if (match := _SECOND.fullmatch(line))]
         if not least:
-            raise nonsense(self.name, "it has no second that was measured", text)
+            raise self.nonsense("it has no second that was measured", text)
         return (
-            ("ops_per_sec", number(self.name, "the average", average, text)),
-            ("slowest_ops_per_sec", sound(self.name, "the slowest task's", sum(least) / len(least), text)),
+            ("ops_per_sec", self.number("the average", average, text)),
+            ("slowest_ops_per_sec", self.sound("the slowest task's", sum(least) / len(least), text)),
         )

@@ -151,7 +151,10 @@ def take(tree: Path, digests: Path, ours: Collection[Path] = ()) -> Census:
 
     ``digests`` is a file of ours for the digests. Raises ``TreeError``.
     """
-    known = _known(digests)
+    try:
+        known = msgspec.convert(json.loads(digests.read_bytes()), dict[str, tuple[Stamp, str]])
+    except (OSError, ValueError, msgspec.ValidationError):
+        known = {}  # the file is not there or damaged
     now = time.time_ns()
     files: dict[str, str] = {}
     stamps: dict[str, Stamp] = {}
@@ -189,14 +192,6 @@ def _state(path: str, mode: int) -> str:
         while block := file.read(_BLOCK):
             digest.update(block)
     return f"{'program' if mode & stat.S_IXUSR else 'file'} {digest.hexdigest()}"
-
-
-def _known(digests: Path) -> dict[str, tuple[Stamp, str]]:
-    """What an earlier census kept; nothing when the file is not there or damaged."""
-    try:
-        return msgspec.convert(json.loads(digests.read_bytes()), dict[str, tuple[Stamp, str]])
-    except (OSError, ValueError, msgspec.ValidationError):
-        return {}
 
 
 def copy_file(origin: str, target: str, seen: Stamp) -> None:

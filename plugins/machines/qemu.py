@@ -30,6 +30,7 @@ from linesmith.analyzer.base.errors import (
 )
 from linesmith.analyzer.model import Built, Done, Guest, Session, Site, Step
 from linesmith.plugins.api import Tell
+from linesmith.plugins.machines import system
 from linesmith.plugins.machines.guest_files import HOME, init_script, initramfs, plan
 from linesmith.plugins.machines.here import host_facts, joined, settings_of
 from linesmith.plugins.machines.steps import (
@@ -40,18 +41,6 @@ from linesmith.plugins.machines.steps import (
     launch_script,
     steps_script,
     words_of,
-)
-from linesmith.plugins.machines.system import (
-    BOARDS,
-    EMULATED,
-    INITRAMFS,
-    KVM,
-    KVM_CPU,
-    SLOW_WORDS,
-    KernelImage,
-    kvm_obstacle,
-    read_kernel,
-    system_command,
 )
 from linesmith.plugins.machines.talk import Console, GuestSigns, Talk
 from linesmith.plugins.machines.user import counter_khz
@@ -97,7 +86,7 @@ def check_steps(site: Site, steps: Sequence[Step]) -> None:
 def emulated_words(machine: str) -> tuple[str, ...]:
     """Words for an emulated kernel; one for x86 has its clock's speed, which it may measure badly."""
     khz = counter_khz() if machine == platform.machine() else None
-    return (*SLOW_WORDS, f"tsc_early_khz={khz}") if khz else SLOW_WORDS
+    return (*system.SLOW_WORDS, f"tsc_early_khz={khz}") if khz else system.SLOW_WORDS
 
 
 def kernel_of(built: Built) -> Path:
@@ -120,7 +109,7 @@ class QemuSettings:
     @property
     def uses_kvm(self) -> bool:
         """Whether KVM is asked for, or not forbidden and runs guests here."""
-        return self.accelerator == "kvm" or (self.accelerator == "auto" and kvm_obstacle() is None)
+        return self.accelerator == "kvm" or (self.accelerator == "auto" and system.kvm_obstacle() is None)
 
 
 class QemuMachine:
@@ -130,7 +119,7 @@ class QemuMachine:
 
     def obstacle(self, site: Site) -> str | None:
         """Why no guest can be booted here; ``None`` if one can."""
-        board = BOARDS["x86_64"]
+        board = system.BOARDS["x86_64"]
         try:
             settings = settings_of(site, QemuSettings)
             find(board.program, board.package)
@@ -138,14 +127,14 @@ class QemuMachine:
             return str(error)
         if site.cpus % site.nodes:
             return f"{site.cpus} CPUs cannot be shared evenly by {site.nodes} nodes; choose numbers that can"
-        return kvm_obstacle() if settings.accelerator == "kvm" else None
+        return system.kvm_obstacle() if settings.accelerator == "kvm" else None
 
     def commands(self, site: Site, built: Built, steps: Sequence[Step]) -> tuple[str, ...]:
         """The one command that ``run`` runs; what the guest runs is in its first file system."""
         check_steps(site, steps)
         path = kernel_of(built)
         # One that is not built yet is taken for one of this host's kind.
-        image = _image(built) if path.exists() else KernelImage(path, platform.machine())
+        image = _image(built) if path.exists() else system.KernelImage(path, platform.machine())
         return (shlex.join(_command(site, image, Path("console.log"))),)
 
     def run(self, site: Site, built: Built, steps: Sequence[Step], scratch: Path, tell: Tell) -> Session:
@@ -158,7 +147,7 @@ class QemuMachine:
         check_steps(site, steps)
         image, console = _image(built), Console(scratch.absolute() / "console.log")
         nonce, before = str(uuid.uuid4()), host_facts()
-        archive = scratch / INITRAMFS
+        archive = scratch / system.INITRAMFS
         archive.write_bytes(_archive(site, built, steps, image.machine, nonce))
         accelerator = "kvm" if settings.uses_kvm else "tcg"
         tell(f"booting the kernel of {built.key} ({accelerator})")
@@ -171,7 +160,7 @@ class QemuMachine:
                 done = steps_done(transcript, steps, console, scratch, tell)
         finally:
             archive.unlink()
-        lacking = None if settings.uses_kvm else kvm_obstacle()
+        lacking = None if settings.uses_kvm else system.kvm_obstacle()
         facts = (
             ("machine", f"QEMU, {accelerator}"),
             *((("emulated because", lacking),) if lacking else ()),
@@ -182,23 +171,23 @@ class QemuMachine:
         return Session(done, introduction.fact("release"), facts)
 
 
-def _image(built: Built) -> KernelImage:
+def _image(built: Built) -> system.KernelImage:
     try:
-        return read_kernel(kernel_of(built))
+        return system.read_kernel(kernel_of(built))
     except KernelNotBootable as error:
         raise GuestNotBooted(str(error)) from error
 
 
-def _command(site: Site, image: KernelImage, log: Path) -> tuple[str, ...]:
+def _command(site: Site, image: system.KernelImage, log: Path) -> tuple[str, ...]:
     """QEMU's words to boot the image; ``log`` is where the console goes."""
-    board, settings = BOARDS[image.machine], settings_of(site, QemuSettings)
+    board, settings = system.BOARDS[image.machine], settings_of(site, QemuSettings)
     guest = Guest(image.path, None, site.cpus, site.nodes, site.memory, words=(joined(settings.words),))
     emulated = not settings.uses_kvm or image.machine != platform.machine()
-    return system_command(
+    return system.system_command(
         find(board.program, board.package),
         guest,
         board,
-        (*board.cpu, *EMULATED) if emulated else (*KVM_CPU, *KVM),
+        (*board.cpu, *system.EMULATED) if emulated else (*system.KVM_CPU, *system.KVM),
         emulated_words(image.machine) if emulated else ("nowatchdog",),
         log,
     )
@@ -207,7 +196,7 @@ def _command(site: Site, image: KernelImage, log: Path) -> tuple[str, ...]:
 def _archive(site: Site, built: Built, steps: Sequence[Step], machine: str, nonce: str) -> bytes:
     """The first file system; raises ``GuestNotBooted`` when the guest has no room for it."""
     contents = plan([words_of(step, built) for step in steps], machine, site.overlay, Path.cwd())
-    port = BOARDS[machine].port
+    port = system.BOARDS[machine].port
     script = steps_script(tuple(zip(steps, contents.commands, strict=True)), f"{HOME}/{_LAUNCH}")
     init = init_script(functions_script(_PLACE, nonce) + script, _PLACE, port)
     archive = initramfs(contents, {"init": init, _LAUNCH: launch_script().encode()}, port)

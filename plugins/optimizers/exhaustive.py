@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from linesmith.analyzer.model import Point, Space
+from linesmith.analyzer.model import Space
 from linesmith.plugins.api import Optimizer
-from linesmith.plugins.optimizers.ladder import Climb, SearchLadder, in_order
+from linesmith.plugins.optimizers.ladder import OrderedSearch, SearchLadder, in_order
 
 
 class Exhaustive(Optimizer):
@@ -13,25 +13,6 @@ class Exhaustive(Optimizer):
 
     name = "exhaustive"
 
-    def search(self, space: Space, rungs: int, seed: int, trials: int, costly: int = 2) -> ExhaustiveSearch:  # noqa: ARG002 - the order needs no seed
-        """Begin a search; it ends at the budget or with the last point."""
-        return ExhaustiveSearch(SearchLadder(space, rungs, trials, costly))
-
-
-class ExhaustiveSearch(Climb):
-    """One pass over a space; only failures do not climb."""
-
-    def __init__(self, ladder: SearchLadder) -> None:
-        super().__init__(ladder)
-        self._points = in_order(ladder.space)
-        self._coming: Point | None = None
-
-    def _promoted(self, rung: int) -> Point | None:
-        return next((one.point for one in self._ladder.climbers(rung)), None)
-
-    def _fresh(self) -> Point | None:
-        while self._coming is None or not self._ladder.may_ask(self._coming, 0):
-            self._coming = next(self._points, None)
-            if self._coming is None:
-                return None
-        return self._coming
+    def search(self, space: Space, rungs: int, seed: int, trials: int, costly: int = 2) -> OrderedSearch:  # noqa: ARG002 - the order needs no seed
+        """Begin a search; it ends at the budget or with the last point, and only failures do not climb."""
+        return OrderedSearch(SearchLadder(space, rungs, trials, costly), in_order(space), lambda _: True)

@@ -127,6 +127,28 @@ class SearchLadder:
         """Whether an answer on this rung is still to come."""
         return any(ask.rung == rung for ask in self.pending)
 
+    def guesses(self) -> dict[Point, float]:
+        """What the uppermost cheap rung that judged a point reported of it."""
+        cheap = self.answers[: self.first_costly]
+        return {point: one.cost for answers in cheap for point, one in answers.items() if one.cost is not None}
+
+    def answered(self) -> list[Observation]:
+        """The baseline and the answers of the first costly rung; a failure counts as the worst cost seen.
+
+        A failure that was an accident counts as nothing.
+        """
+        answers = self.answers[self.first_costly].values()
+        seen = [Observation(self.space.start, 1.0, 0.0)]
+        seen += [Observation(one.point, one.cost, one.spread / DEVIATIONS) for one in answers if one.cost is not None]
+        worst = max(one.cost for one in seen)
+        failed = [one for one in answers if one.cost is None]
+        bad = [one for one in failed if one.failure is None or one.failure.kind not in ACCIDENTS]
+        return seen + [Observation(one.point, worst, _FAILED) for one in bad]
+
+    def awaited(self) -> list[Point]:
+        """Points that the first costly rung is judging."""
+        return [ask.point for ask in self.pending if ask.rung == self.first_costly]
+
 
 def promising(answer: Told) -> bool:
     """Whether the answer leaves it possible that the point is better than the baseline."""
@@ -171,6 +193,26 @@ class Climb(ABC):
         """A point for the lowest rung, if there is any now."""
 
 
+class OrderedSearch(Climb):
+    """A search that takes ``points`` in their order; what it hears decides only which of them ``climbs``."""
+
+    def __init__(self, ladder: SearchLadder, points: Iterator[Point], climbs: Callable[[Told], bool]) -> None:
+        super().__init__(ladder)
+        self._points = points
+        self._climbs = climbs
+        self._coming: Point | None = None
+
+    def _promoted(self, rung: int) -> Point | None:
+        return next((one.point for one in self._ladder.climbers(rung) if self._climbs(one)), None)
+
+    def _fresh(self) -> Point | None:
+        while self._coming is None or not self._ladder.may_ask(self._coming, 0):
+            self._coming = next(self._points, None)
+            if self._coming is None:
+                return None
+        return self._coming
+
+
 @dataclass(frozen=True, slots=True)
 class Observation:
     """A point's cost as a ratio to the baseline, with the standard deviation of that ratio."""
@@ -190,28 +232,3 @@ class Forecast:
 
 # What to expect of the last points, when some are seen, others are under way, and the guesses of cheap rungs are known.
 CostModel = Callable[[Sequence[Observation], Sequence[Point], Mapping[Point, float], Sequence[Point]], Forecast]
-
-
-def guesses(ladder: SearchLadder) -> dict[Point, float]:
-    """What the uppermost cheap rung that judged a point reported of it."""
-    cheap = ladder.answers[: ladder.first_costly]
-    return {point: one.cost for answers in cheap for point, one in answers.items() if one.cost is not None}
-
-
-def answered(ladder: SearchLadder) -> list[Observation]:
-    """The baseline and the answers of the first costly rung; a failure counts as the worst cost seen.
-
-    A failure that was an accident counts as nothing.
-    """
-    answers = ladder.answers[ladder.first_costly].values()
-    seen = [Observation(ladder.space.start, 1.0, 0.0)]
-    seen += [Observation(one.point, one.cost, one.spread / DEVIATIONS) for one in answers if one.cost is not None]
-    worst = max(one.cost for one in seen)
-    failed = [one for one in answers if one.cost is None]
-    bad = [one for one in failed if one.failure is None or one.failure.kind not in ACCIDENTS]
-    return seen + [Observation(one.point, worst, _FAILED) for one in bad]
-
-
-def awaited(ladder: SearchLadder) -> list[Point]:
-    """Points that the first costly rung is judging."""
-    return [ask.point for ask in ladder.pending if ask.rung == ladder.first_costly]

@@ -26,9 +26,6 @@ from linesmith.plugins.optimizers.ladder import (
     Observation,
     SearchLadder,
     Vector,
-    answered,
-    awaited,
-    guesses,
     promising,
     recommended_first,
 )
@@ -187,7 +184,7 @@ class RacingSearch(Climb):
         """The free point that may cost least, by what is known; the first of equals."""
         if not free:
             return None
-        found = self._model(answered(self._ladder), awaited(self._ladder), guesses(self._ladder), free)
+        found = self._model(self._ladder.answered(), self._ladder.awaited(), self._ladder.guesses(), free)
         hopes = found.cost - OPTIMISM * found.deviation
         return free[int(hopes.argmin())]
 

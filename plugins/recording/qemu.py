@@ -12,17 +12,9 @@ from pathlib import Path
 from linesmith.analyzer.base.child import find
 from linesmith.analyzer.base.errors import KernelNotBootable, LinesmithError, NotRecorded
 from linesmith.analyzer.model import Guest, Order, Recorded
+from linesmith.plugins.machines import system
 from linesmith.plugins.machines.elf_image import SymbolTable, code_symbols, read_elf
 from linesmith.plugins.machines.guest_files import initramfs, plan, recording_init
-from linesmith.plugins.machines.system import (
-    BOARDS,
-    INITRAMFS,
-    GuestRun,
-    KernelImage,
-    read_kernel,
-    recording_command,
-    run,
-)
 from linesmith.plugins.machines.user import RECORDING, Border, escaped, marker_program, plugin_argument, plugin_file
 from linesmith.plugins.recording.profile import address_of, of_kallsyms, of_vmlinux, to_profile
 from linesmith.plugins.recording.text import circumstances, read_recording
@@ -40,7 +32,7 @@ class QemuRecorder:
         """Why this recorder cannot carry out the order; ``None`` when it can."""
         if order.guest is None:
             return "no kernel to boot was named (--kernel)"
-        program = BOARDS[read_kernel(order.guest.kernel).machine]
+        program = system.BOARDS[system.read_kernel(order.guest.kernel).machine]
         try:
             find(program.program, program.package)
             plugin_file()
@@ -51,15 +43,15 @@ class QemuRecorder:
     def commands(self, order: Order) -> tuple[str, ...]:
         """The commands that ``record`` would run."""
         guest = _guest(order)
-        return (shlex.join(_command(order, guest, read_kernel(guest.kernel), _QMP_SHOWN)),)
+        return (shlex.join(_command(order, guest, system.read_kernel(guest.kernel), _QMP_SHOWN)),)
 
     def planned(self, order: Order, machine: str) -> tuple[str, ...]:
         """The command for a kernel that is yet to be built."""
-        if machine not in BOARDS:
-            raise NotRecorded(f"kernels of {machine} cannot be recorded, only those of {', '.join(BOARDS)}")
+        if machine not in system.BOARDS:
+            raise NotRecorded(f"kernels of {machine} cannot be recorded, only those of {', '.join(system.BOARDS)}")
         guest = _guest(order)
         everything = replace(order, emulation=replace(order.emulation, first=None, last=None))
-        return (shlex.join(_command(everything, guest, KernelImage(guest.kernel, machine), _QMP_SHOWN)),)
+        return (shlex.join(_command(everything, guest, system.KernelImage(guest.kernel, machine), _QMP_SHOWN)),)
 
     def record(self, order: Order, scratch: Path, tell: Callable[[str], None]) -> Recorded:
         """Run the order with by-products in ``scratch``; ``tell`` hears what is being done.
@@ -67,13 +59,13 @@ class QemuRecorder:
         Raises ``KernelNotBootable``, ``ToolMissing``, ``GuestFailed``, ``NotRecorded`` or ``ElfError``.
         """
         guest = _guest(order)
-        image = read_kernel(guest.kernel)
+        image = system.read_kernel(guest.kernel)
         build_id = read_elf(guest.vmlinux).build_id if guest.vmlinux else None
         command = partial(_command, order, guest, image)
         command(_QMP_SHOWN)
         _write_initramfs(order, guest, image, scratch)
-        errand = GuestRun(order.seconds, guest.vmlinux is not None, guest.vmlinux is None, build_id, tell)
-        ending = run(command, scratch, order.log or _LOG, errand)
+        errand = system.GuestRun(order.seconds, guest.vmlinux is not None, guest.vmlinux is None, build_id, tell)
+        ending = system.run(command, scratch, order.log or _LOG, errand)
         tell("reading the recording")
         text = read_recording(scratch / RECORDING)
         names = of_vmlinux(guest.vmlinux) if guest.vmlinux else of_kallsyms(ending.symbols)
@@ -91,8 +83,8 @@ def _guest(order: Order) -> Guest:
     return order.guest
 
 
-def _command(order: Order, guest: Guest, image: KernelImage, qmp: int) -> tuple[str, ...]:
-    board = BOARDS[image.machine]
+def _command(order: Order, guest: Guest, image: system.KernelImage, qmp: int) -> tuple[str, ...]:
+    board = system.BOARDS[image.machine]
     # The NUMA node of each CPU.
     settings = {"nodes": ":".join(str(cpu // (guest.cpus // guest.nodes)) for cpu in range(guest.cpus))}
     if order.trace:
@@ -103,7 +95,7 @@ def _command(order: Order, guest: Guest, image: KernelImage, qmp: int) -> tuple[
             settings["stop"] = _address(order.emulation.last, guest)
     plugin = plugin_argument(plugin_file(), order.emulation, settings)
     program = find(board.program, board.package)
-    return recording_command(program, guest, board, order.emulation, plugin, order.log or _LOG, qmp)
+    return system.recording_command(program, guest, board, order.emulation, plugin, order.log or _LOG, qmp)
 
 
 def _address(function: str, guest: Guest) -> str:
@@ -112,11 +104,11 @@ def _address(function: str, guest: Guest) -> str:
     return address_of(function, SymbolTable(code_symbols(guest.vmlinux)), guest.vmlinux)
 
 
-def _write_initramfs(order: Order, guest: Guest, image: KernelImage, scratch: Path) -> None:
+def _write_initramfs(order: Order, guest: Guest, image: system.KernelImage, scratch: Path) -> None:
     """Our archive behind the user's: the kernel unpacks both. Each begins at a multiple of four bytes."""
     contents = plan((order.command,), image.machine, guest.overlay, Path.cwd())
     own = guest.initrd.read_bytes() if guest.initrd else b""
-    port = BOARDS[image.machine].port
+    port = system.BOARDS[image.machine].port
     programs = {
         "init": recording_init(contents.commands[0], str(Path.cwd()), port),
         "start": marker_program(contents.machine, Border.START),
@@ -128,4 +120,4 @@ def _write_initramfs(order: Order, guest: Guest, image: KernelImage, scratch: Pa
             f"the guest's files take {len(archive) >> 20} MiB, too much for {guest.memory >> 20} MiB of memory; "
             "give more with --memory"
         )
-    (scratch / INITRAMFS).write_bytes(archive)
+    (scratch / system.INITRAMFS).write_bytes(archive)

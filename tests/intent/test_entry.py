@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hand_made import finding, held, hot, meeting, scalar, struct, table
 
-from linesmith.analyzer.intent.entry import Grounds, budget, entry, separated_between, separated_by, usage, written
+from linesmith.analyzer.intent.entry import Grounds, budget, separated_between, separated_by, usage, written
 from linesmith.analyzer.intent.reading import intent_in
 from linesmith.analyzer.model import ConflictPair, Finding, Isolation, Layout, LineMember, SizeBudget
 from linesmith.analyzer.slab.allocation import Kernel, own_cache
@@ -98,7 +98,7 @@ def test_isolations_are_told_for_each_written_member_and_share_of_what_code_can_
         replace(APART, first="ops", second="tail", after=1.0),
         replace(APART, second="ops of line 7"),
     )
-    assert entry(grounds(separated=parted)).isolations == (
+    assert grounds(separated=parted).entry().isolations == (
         Isolation(("head",), ("tail", "ops")),
         Isolation(("head",), ("name",), 64, 0.13),
         Isolation(("head",), ("ops",), 128, 0.5),
@@ -155,7 +155,7 @@ def doubted(doubt: str) -> Finding:
     ids=["plain", "of shares alone", "beside what is no reason", "in doubt"],
 )
 def test_the_reason_has_the_figures(told: Grounds, weight: str, more: str) -> None:
-    assert entry(told).reason == (
+    assert told.entry().reason == (
         f"c2c.txt: 1 line holds a struct pipe{weight}; head is written beside ops (in 75% of its contention){more}; "
         "separated by: care"
     )
@@ -163,21 +163,21 @@ def test_the_reason_has_the_figures(told: Grounds, weight: str, more: str) -> No
 
 def test_doubts_of_several_lines_are_told_once() -> None:
     """Of a recording each object has a line of its own, and each its numbers."""
-    said = entry(grounds(PIPE, *(doubted(f"{number} of 9 fit it") for number in (7, 8, 7)))).reason
+    said = grounds(PIPE, *(doubted(f"{number} of 9 fit it") for number in (7, 8, 7))).entry().reason
     assert "; uncertain: 7 of 9 fit it (and more of 2 other lines, as `linesmith hot` tells); separated" in said
     assert said.count("fit it") == 1
 
 
 def test_a_hostile_name_of_a_profile_can_be_read_again() -> None:
-    made = entry(grounds(profile='a"\n[[type]]\x1b[2J\udc80\\'))
+    made = grounds(profile='a"\n[[type]]\x1b[2J\udc80\\').entry()
     (read,) = intent_in(written(made)).types
     assert replace(read, place="") == made
 
 
 def test_members_in_doubt_are_no_part_of_what_is_wanted() -> None:
     """Perhaps another member of the profiled build stands there."""
-    sure = entry(grounds())
+    sure = grounds().entry()
     assert ("ops" in sure.read_mostly, bool(sure.isolations)) == (True, True)
     doubtful = tuple(replace(one, doubted=one.path == "ops") for one in LINE.members)
-    given = entry(grounds(PIPE, replace(LINE, members=doubtful)))
+    given = grounds(PIPE, replace(LINE, members=doubtful)).entry()
     assert ("ops" in given.hot, given.read_mostly, given.isolations) == (False, (), ())

@@ -23,7 +23,6 @@ from linesmith.analyzer.model import (
 )
 from linesmith.patches.build.kbuild import kernel_build
 from linesmith.patches.build.kconfig import build_stamp
-from linesmith.patches.build.preparation import unit_commands
 from linesmith.patches.matrix.check import check, matrix, names
 from linesmith.patches.matrix.choice import CheckedChange, MatrixRequest
 from linesmith.patches.source.tree import Tree
@@ -222,7 +221,7 @@ def units(tree: Path) -> tuple[bool, list[str]]:
     """Whether the tree was prepared for it, and the units below ``fs`` that make names."""
     build = kernel_build(tree, None, lambda _: None)
     assert build.preparation is not None
-    named = unit_commands(build.preparation, lambda _: None).commands
+    named = build.preparation.unit_commands(lambda _: None).commands
     return bool(build.commands), sorted(unit for unit in named if unit.startswith("fs/"))
 
 
@@ -243,7 +242,7 @@ def test_compiles_that_want_to_know_the_units_at_once_ask_make_once(tmp_path: Pa
 
     def ask(_: int) -> list[str]:
         ready.wait()
-        return sorted(one for one in unit_commands(made, said.append).commands if one.startswith("fs/"))
+        return sorted(one for one in made.unit_commands(said.append).commands if one.startswith("fs/"))
 
     with ThreadPoolExecutor(4) as threads:
         found = list(threads.map(ask, range(4)))

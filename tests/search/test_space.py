@@ -29,7 +29,6 @@ from linesmith.analyzer.model import (
     Searching,
 )
 from linesmith.tuner.propose.candidates import propose
-from linesmith.tuner.space.dimensions import room_wanted
 from linesmith.tuner.space.proposals import RecordProposals, proposals
 
 
@@ -213,7 +212,7 @@ def test_a_record_with_many_members_has_no_more_points_than_can_be_looked_at(mem
 def room(layout: Layout, growth: int = 0, around: Layout | None = None) -> str | None:
     """Why no alignment is searched."""
     line = meeting(layout, "sent", "received")
-    found = room_wanted(searched(layout, line, growth=growth, around=around).record, growth)
+    found = searched(layout, line, growth=growth, around=around).record.room_wanted(growth)
     return found.reason("struct counters", growth) if found else None
 
 

@@ -33,7 +33,7 @@ from linesmith.analyzer.model import (
 from linesmith.analyzer.slab.allocation import Kernel
 from linesmith.tuner.constraints.freedom import Premises
 from linesmith.tuner.propose.candidates import propose
-from linesmith.tuner.propose.meetings import cost, interest, proofs
+from linesmith.tuner.propose.meetings import cost, interest
 from linesmith.tuner.propose.phases import PhaseMixes, memory
 from linesmith.tuner.propose.subject import ContendedRecord, subject
 
@@ -62,7 +62,7 @@ def test_two_members_meet_in_fewer_phases_the_farther_they_are_apart(gap: int, s
 @pytest.mark.parametrize("order", [("reader", "writer"), ("writer", "reader")])
 def test_of_all_bytes_where_an_object_may_begin_one_separates_neighbours(order: tuple[str, str]) -> None:
     found = target(members(**dict.fromkeys(order, 8)))
-    at_64 = [one for one in proofs(found.heat, found.starts, granule=1) if one.line_bytes == CACHE_LINE_BYTES]
+    at_64 = [one for one in found.heat.proofs(found.starts, granule=1) if one.line_bytes == CACHE_LINE_BYTES]
     assert (at_64[-1].together, at_64[-1].phases) == (63, 64)
 
 

@@ -78,19 +78,18 @@ def opened(
     """
     places = {name: place.member for name, place in visible_places(layout, layouts).items()}
     met = [(places[one.first], places[one.second]) for one in pairs if {one.first, one.second} <= places.keys()]
-    known = tuple(one for fact in facts for one in _opened(fact, met, places))
+    known: list[SourceFact] = []
+    for fact in facts:
+        ends = sorted((name for name in fact.members if name in places), key=places.__getitem__)
+        if fact.kind is FactKind.RANGE and ends and _meets(range(places[ends[0]], places[ends[-1]] + 1), met):
+            known += [replace(fact, kind=FactKind.WALL, members=(end,)) for end in (ends[0], ends[-1])]
+        else:
+            known.append(fact)
     names = [member.name for member in layout.members]
     groups = [(one, GROUP_END + one.removeprefix(GROUP_BEGIN)) for one in names if one.startswith(GROUP_BEGIN)]
     met_in = [ends for ends in groups if ends[1] in names and _meets(range(places[ends[0]], places[ends[1]]), met)]
     reason = "its group is asserted at compile time: what is in it stays in it"
     return (*known, *(SourceFact(FactKind.WALL, ends, reason, _ASSERTED) for ends in met_in))
-
-
-def _opened(fact: SourceFact, met: Sequence[tuple[int, int]], places: Mapping[str, int]) -> tuple[SourceFact, ...]:
-    ends = sorted((name for name in fact.members if name in places), key=places.__getitem__)
-    if fact.kind is not FactKind.RANGE or not ends or not _meets(range(places[ends[0]], places[ends[-1]] + 1), met):
-        return (fact,)
-    return tuple(replace(fact, kind=FactKind.WALL, members=(end,)) for end in (ends[0], ends[-1]))
 
 
 def _meets(run: range, met: Iterable[tuple[int, int]]) -> bool:

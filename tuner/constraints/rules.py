@@ -10,6 +10,7 @@ from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.leaves import flatten
 from linesmith.analyzer.layouts.placement import LayoutAtom, alignment_of
 from linesmith.analyzer.model import CACHE_LINE_BYTES, FactKind, Layout, Member, SourceFact
+from linesmith.tuner.constraints import kernel_rules
 from linesmith.tuner.constraints.freedom import (
     ApartMembers,
     Below,
@@ -26,16 +27,6 @@ from linesmith.tuner.constraints.freedom import (
     Stretch,
     record_of,
     source_of,
-)
-from linesmith.tuner.constraints.kernel_rules import (
-    bases,
-    common_beginnings,
-    free_pointers,
-    heads_for_rcu,
-    relied_offsets,
-    relied_order,
-    relied_walls,
-    rigid_holders,
 )
 
 
@@ -182,23 +173,23 @@ def _marks_offset(member: Member, layouts: Layouts) -> bool:
 RULES: tuple[Callable[[RuledRecord], Iterable[Effect]], ...] = (
     last_members,
     first_members,
-    relied_walls,
+    kernel_rules.relied_walls,
     markers,
-    relied_order,
-    common_beginnings,
-    relied_offsets,
+    kernel_rules.relied_order,
+    kernel_rules.common_beginnings,
+    kernel_rules.relied_offsets,
     groups,
     bit_field_runs,
     separate_runs,
     ranges_and_blocks,
     explicit_alignments,
     asserted_apart,
-    heads_for_rcu,
-    free_pointers,
+    kernel_rules.heads_for_rcu,
+    kernel_rules.free_pointers,
     ceilings,
     kept_size,
-    rigid_holders,
-    bases,
+    kernel_rules.rigid_holders,
+    kernel_rules.bases,
     randomized,
 )
 

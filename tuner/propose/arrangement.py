@@ -15,7 +15,7 @@ import numpy as np
 
 from linesmith.analyzer.layouts.placement import BYTE, LayoutAtom, shape_of
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Churn, Member, Move, MoveKind, Strategy
-from linesmith.tuner.propose.meetings import Cost, costs
+from linesmith.tuner.propose.meetings import Cost
 from linesmith.tuner.propose.phases import Integers
 from linesmith.tuner.propose.subject import ContendedRecord
 
@@ -200,7 +200,7 @@ def prices(subject: ContendedRecord, arrangements: Iterable[Arrangement], below:
         found = np.empty((2, len(batch)))
         for granule, growth in set(zip(granules, growths, strict=True)):
             rows = [at for at, one in enumerate(zip(granules, growths, strict=True)) if one == (granule, growth)]
-            found[:, rows] = costs(subject.heat, starts[rows], granule, growth)
+            found[:, rows] = subject.heat.costs(starts[rows], granule, growth)
             if subject.now.anywhere and (growth or granule != subject.heat.granule):
                 found[0, rows] = subject.now.here * found[1, rows] / subject.now.anywhere
         wanted = (found[0] < below.here) & (found[1] < below.anywhere)

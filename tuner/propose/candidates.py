@@ -38,7 +38,6 @@ from linesmith.tuner.propose.arrangement import (
     swaps,
     unchanged,
 )
-from linesmith.tuner.propose.meetings import proofs, residuals
 from linesmith.tuner.propose.packing import packed
 from linesmith.tuner.propose.phases import memory
 from linesmith.tuner.propose.subject import ContendedRecord, refused_elsewhere, subject
@@ -214,7 +213,7 @@ def candidate(finding: Finding, target: ContendedRecord, option: Option, layouts
         before=before,
         after=then,
         moves=moves_made,
-        residuals=residuals(target.heat, target.starts, option.starts, objects),
+        residuals=target.heat.residuals(target.starts, option.starts, objects),
         lines=lines(then),
         constraints=tuple(str(one) for one in target.freedom.constraints if one.everywhere or one.member in names),
         notes=notes(finding, target, option, in_doubt, torn),
@@ -222,7 +221,7 @@ def candidate(finding: Finding, target: ContendedRecord, option: Option, layouts
         strategy=replace(option.arrangement, moves=moves_made).strategy,
         memory=(memory(target.heat.mixes, target.heat.granule), memory(target.heat.mixes, option.granule, more)),
         churn=churn(target, option.arrangement),
-        proofs=proofs(target.heat, option.starts, option.granule, more),
+        proofs=target.heat.proofs(option.starts, option.granule, more),
         holders=target.holders.changes(option.granule, more),
         granules=(objects[0].step, objects[1].step),
         firsts=target.heat.mixes.firsts((target.heat.granule, option.granule), more),

@@ -82,6 +82,29 @@ class Contact:
         """Both members."""
         return frozenset((self.first.name, self.second.name))
 
+    def share_together(self, starts: Sequence[int], mix: PhaseMix, line_bytes: int) -> float:
+        """Share of the objects of ``mix`` in which the contact's spots meet."""
+        last, first = self._edges(starts)
+        return mix.share(last, first, line_bytes)
+
+    def residual_share(self, starts: Sequence[int], line_bytes: int, objects: ObjectStarts) -> float:
+        """Share of the phases of the ``objects`` in which the contact's spots meet on a line of ``line_bytes``."""
+        last, first = self._edges(starts)
+        if first - last >= line_bytes:
+            return 0.0
+        return _share((last + objects.first) % objects.step, max(first - last, 0), line_bytes, objects.step)
+
+    def together(self, phase: int | None, starts: Sequence[int], line_bytes: int) -> bool:
+        """Whether both spots are on one line in this phase; never, when the phase is not known."""
+        one, other = (Span(starts[spot.member] + spot.start, spot.size) for spot in (self.first, self.second))
+        return phase is not None and meet(one, other, line_bytes, phase)
+
+    def _edges(self, starts: Sequence[int]) -> tuple[int, int]:
+        """Last byte of the spot that begins first, and first byte of the other: what lies between separates them."""
+        one, other = self.first, self.second
+        here, there = starts[one.member] + one.start, starts[other.member] + other.start
+        return (here + one.size - 1, there) if here <= there else (there + other.size - 1, here)
+
 
 @dataclass(frozen=True, slots=True)
 class RecordHeat:
@@ -118,6 +141,91 @@ class RecordHeat:
     def sampled(self) -> tuple[Contact, ...]:
         """The contacts that the profile shows."""
         return tuple(contact for contact in self.contacts if contact.sampled)
+
+    def costs(self, starts: Integers, granule: int, growth: int = 0) -> tuple[Floats, Floats]:
+        """What ``Cost`` has, for many layouts: members begin at bytes ``starts`` of the object, a row for each layout.
+
+        Columns are positions in the present layout. Objects are aligned to ``granule`` and ``growth`` bytes larger than
+        they are now.
+        """
+        between, weights = self._gaps(starts)
+        here_mix, mix = self.here(granule, growth), self.mix(granule, growth)
+        # Added one by one: numpy's sum of one layout would differ in its last bits from that of many.
+        none = np.zeros(len(starts))
+        anywhere = sum(weights * mix.shares(*between, self.line_bytes), start=none)
+        if here_mix is mix:
+            return anywhere, anywhere
+        return sum(weights * here_mix.shares(*between, self.line_bytes), start=none), anywhere
+
+    def residual_costs(self, starts: Integers, objects: ObjectStarts) -> list[float]:
+        """What each layout costs where all phases of the ``objects`` count the same."""
+        (last, first), weights = self._gaps(starts)
+        gaps, size = np.minimum(np.maximum(first - last, 0), self.line_bytes), self.line_bytes + 1
+        pairs, which = np.unique((last + objects.first) % objects.step * size + gaps, return_inverse=True)
+        # With a gap of a line they meet nowhere.
+        ways = [(divmod(pair, size), self.line_bytes, objects.step) for pair in pairs.tolist()]
+        known = [_share(*one, *more) if one[1] < self.line_bytes else 0.0 for one, *more in ways]
+        shares: Floats = np.array(known, np.float64)[which].reshape(last.shape)
+        found: list[float] = sum(weights * shares, start=np.zeros(len(starts))).tolist()
+        return found
+
+    def adjacent_cost(self, starts: Sequence[int], objects: ObjectStarts) -> float:
+        """The average over all phases of the ``objects`` at 128 bytes, where the prefetcher pairs lines."""
+        return sum(one.weight * one.residual_share(starts, ADJACENT_LINE_BYTES, objects) for one in self.contacts)
+
+    def residuals(
+        self, before: Sequence[int], after: Sequence[int], objects: tuple[ObjectStarts, ObjectStarts]
+    ) -> tuple[Residual, ...]:
+        """For each sampled contact and line size, the share of phases in which it meets before and after.
+
+        ``objects`` are those of the old layout and of the new one.
+        """
+        return tuple(
+            Residual(
+                contact.first.name,
+                contact.second.name,
+                line_bytes,
+                contact.residual_share(before, line_bytes, objects[0]),
+                contact.residual_share(after, line_bytes, objects[1]),
+            )
+            for contact in self.sampled
+            for line_bytes in (CACHE_LINE_BYTES, ADJACENT_LINE_BYTES)
+        )
+
+    def proofs(self, starts: Sequence[int], granule: int, growth: int = 0) -> tuple[PhaseProof, ...]:
+        """Each contact of the profile, at 64 and 128 bytes, at each place and, last, at every multiple of ``granule``.
+
+        The last is left out where all objects were found in slab caches. Members begin at bytes ``starts`` of objects
+        that are ``growth`` bytes larger than now.
+        """
+        mix = self.mix(granule, growth)
+        in_slabs = self.mixes.placed and not self.mixes.rows
+        # At each place, and at every start; with each of its phases by itself.
+        places = [
+            (size, place, tuple(_one_phase(phase, size) for phase, _ in place.phases))
+            for size in LINE_SIZES
+            for place in (
+                *(one for one in mix.at(size) if one.place),
+                *(() if in_slabs else (every_start(granule, size),)),
+            )
+        ]
+        found = []
+        for contact in sorted(self.sampled, key=lambda one: -one.weight):
+            names = contact.first.name, contact.second.name
+            for size, place, alone in places:
+                met = [contact.share_together(starts, one, size) > 0 for one in alone]
+                share = sum(share for (_, share), together in zip(place.phases, met, strict=True) if together)
+                found.append(PhaseProof(*names, place.place, size, len(met), sum(met), min(float(share), 1.0)))
+        return tuple(found)
+
+    def _gaps(self, starts: Integers) -> tuple[tuple[Integers, Integers], Floats]:
+        """What ``_edges`` gives of each contact, a row each, in each layout, and the weights of the contacts."""
+        ends = [spot for one in self.contacts for spot in (one.first, one.second)]
+        member, start, size = np.array([(one.member, one.start, one.size) for one in ends], np.int64).reshape(-1, 3).T
+        columns, start, last = np.ascontiguousarray(starts.T), start[:, np.newaxis], size[:, np.newaxis] - 1
+        here, there = (columns[member[side::2]] + start[side::2] for side in (0, 1))
+        between = np.where(here <= there, here + last[::2], there + last[1::2]), np.maximum(here, there)
+        return between, np.array([[one.weight] for one in self.contacts]).reshape(-1, 1)
 
 
 @lru_cache(maxsize=256)
@@ -166,7 +274,7 @@ def line_contacts(
     """
     sampled = _sampled(finding, found)
     phase: int | None = finding.objects[0].phase
-    if not all(_together(contact, phase, starts, finding.bytes) for contact in sampled):
+    if not all(contact.together(phase, starts, finding.bytes) for contact in sampled):
         phase = None
     return phase, sampled
 
@@ -185,12 +293,6 @@ def _sampled(finding: Finding, found: Mapping[str, MemberSpot]) -> tuple[Contact
         for pair in known
         if pair.first != pair.second
     )
-
-
-def _together(contact: Contact, phase: int | None, starts: Sequence[int], line_bytes: int) -> bool:
-    """Whether both spots are on one line in this phase; never, when the phase is not known."""
-    one, other = (Span(starts[spot.member] + spot.start, spot.size) for spot in (contact.first, contact.second))
-    return phase is not None and meet(one, other, line_bytes, phase)
 
 
 def interest(layout: Layout, starts: Sequence[int], code: TypeAccesses | None) -> tuple[float, ...]:
@@ -230,7 +332,7 @@ def record_heat(
         if one.written or other.written
     ]
     where = dict.fromkeys((phase, line.bytes) for phase, line in zip(phases, lines, strict=True))
-    newly = [one for place in where for one in possible if not _together(one, place[0], starts, place[1])]
+    newly = [one for place in where for one in possible if not one.together(place[0], starts, place[1])]
     added = _added([*chain.from_iterable(contacts for _, contacts in by_line), *newly])
     contacts = [one for one in added if one.sampled or one.names not in peaceful]
     heat = RecordHeat(tuple(found.values()), (), _seen(phases, lines), granule, lines[0].bytes, mixes)
@@ -260,7 +362,7 @@ def _added(found: Iterable[Contact]) -> tuple[Contact, ...]:
 def _weighed(contact: Contact, heat: RecordHeat, shares: Mapping[str, float], starts: Sequence[int]) -> Contact:
     """What the contact costs where its spots are always together; of one never seen, what it may cost by chance."""
     if contact.sampled:
-        share = share_together(contact, starts, heat.here(heat.granule), heat.line_bytes) if heat.seen else 1.0
+        share = contact.share_together(starts, heat.here(heat.granule), heat.line_bytes) if heat.seen else 1.0
         return replace(contact, weight=contact.weight / (share or 1.0))
     return replace(contact, weight=CHANCE * min(shares[contact.first.name], shares[contact.second.name]))
 
@@ -284,124 +386,15 @@ class Cost:
     anywhere: float
 
 
-def costs(heat: RecordHeat, starts: Integers, granule: int, growth: int = 0) -> tuple[Floats, Floats]:
-    """What ``Cost`` has, for many layouts: members begin at bytes ``starts`` of the object, a row for each layout.
-
-    Columns are positions in the present layout. Objects are aligned to ``granule`` and ``growth`` bytes larger than
-    they are now.
-    """
-    between, weights = _gaps(heat, starts)
-    here_mix, mix = heat.here(granule, growth), heat.mix(granule, growth)
-    # Added one by one: numpy's sum of one layout would differ in its last bits from that of many.
-    none = np.zeros(len(starts))
-    anywhere = sum(weights * mix.shares(*between, heat.line_bytes), start=none)
-    if here_mix is mix:
-        return anywhere, anywhere
-    return sum(weights * here_mix.shares(*between, heat.line_bytes), start=none), anywhere
-
-
-def _gaps(heat: RecordHeat, starts: Integers) -> tuple[tuple[Integers, Integers], Floats]:
-    """What ``_edges`` gives of each contact, a row each, in each layout, and the weights of the contacts."""
-    ends = [spot for one in heat.contacts for spot in (one.first, one.second)]
-    member, start, size = np.array([(one.member, one.start, one.size) for one in ends], np.int64).reshape(-1, 3).T
-    columns, start, last = np.ascontiguousarray(starts.T), start[:, np.newaxis], size[:, np.newaxis] - 1
-    here, there = (columns[member[side::2]] + start[side::2] for side in (0, 1))
-    between = np.where(here <= there, here + last[::2], there + last[1::2]), np.maximum(here, there)
-    return between, np.array([[one.weight] for one in heat.contacts]).reshape(-1, 1)
-
-
-def residual_costs(heat: RecordHeat, starts: Integers, objects: ObjectStarts) -> list[float]:
-    """What each layout costs where all phases of the ``objects`` count the same."""
-    (last, first), weights = _gaps(heat, starts)
-    gaps, size = np.minimum(np.maximum(first - last, 0), heat.line_bytes), heat.line_bytes + 1
-    pairs, which = np.unique((last + objects.first) % objects.step * size + gaps, return_inverse=True)
-    # With a gap of a line they meet nowhere.
-    ways = [(divmod(pair, size), heat.line_bytes, objects.step) for pair in pairs.tolist()]
-    known = [_share(*one, *more) if one[1] < heat.line_bytes else 0.0 for one, *more in ways]
-    shares: Floats = np.array(known, np.float64)[which].reshape(last.shape)
-    found: list[float] = sum(weights * shares, start=np.zeros(len(starts))).tolist()
-    return found
-
-
 def cost(heat: RecordHeat, starts: Sequence[int], granule: int, growth: int = 0) -> Cost:
     """The cost of one layout."""
-    here, anywhere = costs(heat, np.array([starts]), granule, growth)
+    here, anywhere = heat.costs(np.array([starts]), granule, growth)
     return Cost(float(here[0]), float(anywhere[0]))
-
-
-def share_together(contact: Contact, starts: Sequence[int], mix: PhaseMix, line_bytes: int) -> float:
-    """Share of the objects of ``mix`` in which the contact's spots meet."""
-    last, first = _edges(contact, starts)
-    return mix.share(last, first, line_bytes)
-
-
-def adjacent_cost(heat: RecordHeat, starts: Sequence[int], objects: ObjectStarts) -> float:
-    """The average over all phases of the ``objects`` at 128 bytes, where the prefetcher pairs lines."""
-    return sum(one.weight * residual_share(one, starts, ADJACENT_LINE_BYTES, objects) for one in heat.contacts)
-
-
-def _edges(contact: Contact, starts: Sequence[int]) -> tuple[int, int]:
-    """Last byte of the spot that begins first, and first byte of the other: what lies between separates them."""
-    one, other = contact.first, contact.second
-    here, there = starts[one.member] + one.start, starts[other.member] + other.start
-    return (here + one.size - 1, there) if here <= there else (there + other.size - 1, here)
-
-
-def residual_share(contact: Contact, starts: Sequence[int], line_bytes: int, objects: ObjectStarts) -> float:
-    """Share of the phases of the ``objects`` in which the contact's spots meet on a line of ``line_bytes``."""
-    last, first = _edges(contact, starts)
-    if first - last >= line_bytes:
-        return 0.0
-    return _share((last + objects.first) % objects.step, max(first - last, 0), line_bytes, objects.step)
 
 
 @lru_cache(maxsize=1 << 14)
 def _share(last: int, gap: int, line_bytes: int, granule: int) -> float:
     return meeting_phases(Span(last, 1), Span(last + gap, 1), line_bytes, granule)
-
-
-def residuals(
-    heat: RecordHeat, before: Sequence[int], after: Sequence[int], objects: tuple[ObjectStarts, ObjectStarts]
-) -> tuple[Residual, ...]:
-    """For each sampled contact and line size, the share of phases in which it meets before and after.
-
-    ``objects`` are those of the old layout and of the new one.
-    """
-    return tuple(
-        Residual(
-            contact.first.name,
-            contact.second.name,
-            line_bytes,
-            residual_share(contact, before, line_bytes, objects[0]),
-            residual_share(contact, after, line_bytes, objects[1]),
-        )
-        for contact in heat.sampled
-        for line_bytes in (CACHE_LINE_BYTES, ADJACENT_LINE_BYTES)
-    )
-
-
-def proofs(heat: RecordHeat, starts: Sequence[int], granule: int, growth: int = 0) -> tuple[PhaseProof, ...]:
-    """Each contact of the profile, at 64 and at 128 bytes, at each place and, last, at every multiple of ``granule``.
-
-    The last is left out where all objects were found in slab caches. Members begin at bytes ``starts`` of objects that
-    are ``growth`` bytes larger than now.
-    """
-    mix = heat.mix(granule, growth)
-    in_slabs = heat.mixes.placed and not heat.mixes.rows
-    # At each place, and at every start; with each of its phases by itself.
-    places = [
-        (size, place, tuple(_one_phase(phase, size) for phase, _ in place.phases))
-        for size in LINE_SIZES
-        for place in (*(one for one in mix.at(size) if one.place), *(() if in_slabs else (every_start(granule, size),)))
-    ]
-    found = []
-    for contact in sorted(heat.sampled, key=lambda one: -one.weight):
-        names = contact.first.name, contact.second.name
-        for size, place, alone in places:
-            met = [share_together(contact, starts, one, size) > 0 for one in alone]
-            share = sum(share for (_, share), together in zip(place.phases, met, strict=True) if together)
-            found.append(PhaseProof(*names, place.place, size, len(met), sum(met), min(float(share), 1.0)))
-    return tuple(found)
 
 
 @lru_cache(maxsize=1024)

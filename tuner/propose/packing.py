@@ -155,6 +155,37 @@ class PackingProblem:
         staying = staying_atoms(order, [1] * len(order), self.fixed)
         return JudgedOrder(units, len(order) - len(staying), order)
 
+    def few(self, moves: int) -> Few:
+        """So many moves; in a long record several at once are those of hot atoms."""
+        movable = [item for item in range(len(self.spots)) if item not in self.fixed]
+        if moves > 1 and len(movable) > FEW_ITEMS:
+            movable = [item for item in movable if self.spots[item]]
+        return Few(moves, sum(1 << item for item in movable))
+
+    def undone(self, judged: JudgedOrder) -> JudgedOrder:
+        """The order with every move taken back that saves nothing, one after the other."""
+        here = judged
+        for item in self._moved(judged.order):
+            # The item behind the last of its predecessors that stays, as in the present order.
+            leaving = self._moved(here.order)
+            rest = [one for one in here.order if one != item]
+            before = [one for one in rest if one < item and one not in leaving]
+            place = rest.index(max(before)) + 1 if before else 0
+            back = self.judge((*rest[:place], item, *rest[place:]))
+            if back and back.units <= here.units and back.moves < here.moves:
+                here = back
+        return here
+
+    def _moved(self, order: tuple[int, ...]) -> tuple[int, ...]:
+        staying = staying_atoms(order, [1] * len(order), self.fixed)
+        return tuple(item for item in order if item not in staying)
+
+    def arrangement(self, order: tuple[int, ...]) -> Arrangement:
+        """The order with the moves that make it."""
+        moved = self._moved(order)
+        moves = tuple(move_in(self.target, item, order) for item in moved)
+        return Arrangement(order, {}, moves, moved, Strategy.PACKED if len(moves) > 1 else None)
+
 
 # Beginnings of orders looked at for each number of moves: about a second for all of them.
 WORK = 20_000
@@ -214,46 +245,12 @@ def packed(target: ContendedRecord, work: int = WORK) -> tuple[Arrangement, ...]
     best = problem.judge(tuple(range(len(target.parts))))
     found: list[JudgedOrder] = []
     for moves in range(1, FEW_MOVES + 1):
-        if better := Sequences(problem, work, best, _few(problem, moves)).run():
+        if better := Sequences(problem, work, best, problem.few(moves)).run():
             best = better
             found.append(better)
     if len(target.parts) <= SMALL and (better := Sequences(problem, work * SMALL_WORK, best).run()):
-        found.append(_undone(problem, better))
-    return tuple(_arrangement(problem, one.order) for one in found)
-
-
-def _few(problem: PackingProblem, moves: int) -> Few:
-    """So many moves; in a long record several at once are those of hot atoms."""
-    movable = [item for item in range(len(problem.spots)) if item not in problem.fixed]
-    if moves > 1 and len(movable) > FEW_ITEMS:
-        movable = [item for item in movable if problem.spots[item]]
-    return Few(moves, sum(1 << item for item in movable))
-
-
-def _undone(problem: PackingProblem, judged: JudgedOrder) -> JudgedOrder:
-    """The order with every move taken back that saves nothing, one after the other."""
-    here = judged
-    for item in _moved(problem, judged.order):
-        # The item behind the last of its predecessors that stays, as in the present order.
-        leaving = _moved(problem, here.order)
-        rest = [one for one in here.order if one != item]
-        before = [one for one in rest if one < item and one not in leaving]
-        place = rest.index(max(before)) + 1 if before else 0
-        back = problem.judge((*rest[:place], item, *rest[place:]))
-        if back and back.units <= here.units and back.moves < here.moves:
-            here = back
-    return here
-
-
-def _moved(problem: PackingProblem, order: tuple[int, ...]) -> tuple[int, ...]:
-    staying = staying_atoms(order, [1] * len(order), problem.fixed)
-    return tuple(item for item in order if item not in staying)
-
-
-def _arrangement(problem: PackingProblem, order: tuple[int, ...]) -> Arrangement:
-    moved = _moved(problem, order)
-    moves = tuple(move_in(problem.target, item, order) for item in moved)
-    return Arrangement(order, {}, moves, moved, Strategy.PACKED if len(moves) > 1 else None)
+        found.append(problem.undone(better))
+    return tuple(problem.arrangement(one.order) for one in found)
 
 
 class Sequences:

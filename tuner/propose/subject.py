@@ -15,24 +15,13 @@ from functools import cached_property, lru_cache
 from linesmith.analyzer.access.questions import accesses_of
 from linesmith.analyzer.attribution.line_members import KNOWN
 from linesmith.analyzer.base.errors import NothingToSuggest, NotSimulated
+from linesmith.analyzer.layouts import placement
 from linesmith.analyzer.layouts.collection import Layouts
 from linesmith.analyzer.layouts.gaps import inferences, record_alignment, with_inferred_alignment
-from linesmith.analyzer.layouts.placement import (
-    BYTE,
-    LayoutAtom,
-    MemberPlace,
-    MemberShape,
-    anonymous_struct,
-    atoms,
-    refusal,
-    shape_of,
-    unmovable,
-    visible_places,
-)
 from linesmith.analyzer.model import ConflictPair, Finding, HolderChange, Layout, Move, SourceFact
 from linesmith.analyzer.slab.allocation import Kernel, own_cache
 from linesmith.tuner.constraints.elsewhere import Elsewhere, elsewhere, facts_of, facts_within, opened
-from linesmith.tuner.constraints.freedom import NO_PREMISES, ConfiguredBuild, Freedom, Premises
+from linesmith.tuner.constraints.freedom import NO_PREMISES, Freedom, Premises
 from linesmith.tuner.constraints.kernel_rules import holding_members
 from linesmith.tuner.constraints.rules import freedom
 from linesmith.tuner.propose.meetings import Cost, RecordHeat, cost, interest, record_heat, spots
@@ -141,13 +130,13 @@ class ContendedRecord:
     type: str
     layout: Layout
     base: int
-    parts: tuple[LayoutAtom, ...]
+    parts: tuple[placement.LayoutAtom, ...]
     freedom: Freedom
     heat: RecordHeat
     starts: tuple[int, ...]
     positions: tuple[tuple[int, ...], ...]
     owners: tuple[int, ...]
-    shapes: tuple[tuple[MemberShape, ...], ...]
+    shapes: tuple[tuple[placement.MemberShape, ...], ...]
     holders: Holders
     inferred: tuple[str, ...] = ()
     premises: Premises = NO_PREMISES
@@ -184,7 +173,7 @@ class ContendedRecord:
 class _MovablePart:
     layout: Layout
     base: int
-    places: Mapping[str, MemberPlace]
+    places: Mapping[str, placement.MemberPlace]
 
 
 def subject(
@@ -197,12 +186,12 @@ def subject(
     target = finding.objects[0]
     outer = layouts.by_id(target.layout or 0)
     scope = _scope(outer, finding.triage.pairs, layouts)
-    if reason := refusal(scope.layout) or unmovable(outer, layouts):
+    if reason := placement.refusal(scope.layout) or placement.unmovable(outer, layouts):
         raise NothingToSuggest(f"{outer.title} cannot be rearranged: {reason}.")
     outer_facts = facts_within(facts_of(outer, premises, layouts), outer, scope.layout, layouts)
     facts = opened(outer_facts, finding.triage.pairs, scope.layout, layouts)
-    parts = atoms(scope.layout, layouts, facts)
-    starts = tuple(scope.base + member.first_bit // BYTE for member in scope.layout.members)
+    parts = placement.atoms(scope.layout, layouts, facts)
+    starts = tuple(scope.base + member.first_bit // placement.BYTE for member in scope.layout.members)
     known_as = [one for one in (*others, *premises.beside) if one.objects and one.objects[0].outcome in KNOWN]
     seen = (finding, *(one for one in known_as if one.objects[0].layout == target.layout))
     # The variables and arrays that objects are, if all others were found in slab caches.
@@ -216,7 +205,9 @@ def subject(
     owners = tuple(atom for atom, part in enumerate(parts) for _ in part.members)
     positions = tuple(tuple(at for at, owner in enumerate(owners) if owner == atom) for atom in range(len(parts)))
     inferred = inferences(layouts.by_id(scope.layout.id), scope.layout)
-    shapes = tuple(tuple(shape_of(member) for member in part.members) for part in parts)
+    shapes = tuple(tuple(placement.shape_of(member) for member in part.members) for part in parts)
+    elsewhere = [(one, next(iter(one.layouts.variants(target.type)), None)) for one in premises.configurations]
+    alone = replace(premises, configurations=())
     return ContendedRecord(
         target.type,
         scope.layout,
@@ -234,14 +225,8 @@ def subject(
         cost(heat, starts, granule),
         interest(scope.layout, starts, code),
         _hot_atoms(heat, owners),
-        tuple(_facts_there(target.type, one, premises) for one in premises.configurations),
+        tuple(facts_of(there, alone, one.layouts) if there else () for one, there in elsewhere),
     )
-
-
-def _facts_there(record: str, other: ConfiguredBuild, premises: Premises) -> tuple[SourceFact, ...]:
-    """The facts of the record as another configuration has it; none where it has no such record."""
-    there = next(iter(other.layouts.variants(record)), None)
-    return () if there is None else facts_of(there, replace(premises, configurations=()), other.layouts)
 
 
 def _hot_atoms(heat: RecordHeat, owners: Sequence[int]) -> tuple[int, ...]:
@@ -258,7 +243,7 @@ def _hot_atoms(heat: RecordHeat, owners: Sequence[int]) -> tuple[int, ...]:
 
 def _scope(outer: Layout, pairs: tuple[ConflictPair, ...], layouts: Layouts) -> _MovablePart:
     """The innermost anonymous struct that holds the heaviest pair, else the record itself."""
-    scope = _MovablePart(with_inferred_alignment(outer), 0, visible_places(outer, layouts))
+    scope = _MovablePart(with_inferred_alignment(outer), 0, placement.visible_places(outer, layouts))
     entered = {outer.id}
     while (inner := _inner(scope, pairs, layouts)) is not None and inner.layout.id not in entered:
         scope = inner
@@ -274,10 +259,12 @@ def _inner(scope: _MovablePart, pairs: tuple[ConflictPair, ...], layouts: Layout
         if ends[0].member != ends[1].member:
             return None
         holder = scope.layout.members[ends[0].member]
-        inner = anonymous_struct(holder, layouts)
+        inner = placement.anonymous_struct(holder, layouts)
         if inner is None:
             return None
-        return _MovablePart(with_inferred_alignment(inner), scope.base + holder.offset, visible_places(inner, layouts))
+        return _MovablePart(
+            with_inferred_alignment(inner), scope.base + holder.offset, placement.visible_places(inner, layouts)
+        )
     return None
 
 

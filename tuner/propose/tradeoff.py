@@ -26,7 +26,7 @@ from linesmith.analyzer.layouts.gaps import (
 from linesmith.analyzer.layouts.placement import BYTE, place_member, visible, visible_places
 from linesmith.analyzer.model import CACHE_LINE_BYTES, Candidate, Churn, Finding, Layout, Member
 from linesmith.tuner.propose.arrangement import Option
-from linesmith.tuner.propose.meetings import Cost, MemberSpot, adjacent_cost, proofs, residual_costs, residuals
+from linesmith.tuner.propose.meetings import Cost, MemberSpot
 from linesmith.tuner.propose.phases import Floats, memory
 from linesmith.tuner.propose.subject import ContendedRecord, notes_elsewhere
 
@@ -103,7 +103,7 @@ class Tradeoff:
             elsewhere(target, [option])[0],
             option.size,
             all(target.owners[spot.member] not in option.arrangement.moved for spot in self._writers),
-            adjacent_cost(target.heat, option.starts, objects),
+            target.heat.adjacent_cost(option.starts, objects),
             len(disturbed(target, option)),
         )
 
@@ -151,7 +151,7 @@ def elsewhere(target: ContendedRecord, options: Sequence[Option]) -> list[float]
     for granule in {one.granule for one in options}:
         places = [at for at, one in enumerate(options) if one.granule == granule]
         starts = np.array([options[at].starts for at in places])
-        for at, cost in zip(places, residual_costs(heat, starts, ObjectStarts(granule)), strict=True):
+        for at, cost in zip(places, heat.residual_costs(starts, ObjectStarts(granule)), strict=True):
             found[at] = cost
     return found
 
@@ -313,9 +313,9 @@ def as_built(
         before,
         after,
         (),
-        residuals(target.heat, target.starts, starts, objects),
+        target.heat.residuals(target.starts, starts, objects),
         lines(after),
-        proofs=proofs(target.heat, starts, granule, growth),
+        proofs=target.heat.proofs(starts, granule, growth),
         holders=target.holders.changes(granule, built.size - outer.size),
         granules=(objects[0].step, objects[1].step),
         firsts=mixes.firsts((target.heat.granule, granule), growth),

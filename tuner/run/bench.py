@@ -16,19 +16,7 @@ from linesmith.analyzer.model import Built, Comparison, Failure, FailureKind, Re
 from linesmith.plugins.api import Pool
 from linesmith.tuner.judge.ranking import enough, winner
 from linesmith.tuner.replay.simulated import MeasuredRecord
-from linesmith.tuner.run.journal import (
-    BASELINE,
-    PLACEBO,
-    BlockStage,
-    Journal,
-    Purpose,
-    efforts_of,
-    keep_build,
-    keep_trial,
-    keep_variant,
-    trial_of,
-    trials,
-)
+from linesmith.tuner.run.journal import BASELINE, PLACEBO, BlockStage, Journal, Purpose, trial_of
 from linesmith.tuner.run.judgement import Judge, Rig, machine_rig, simulation_rig
 from linesmith.tuner.run.laboratory import Laboratory, Narration, TellProgress
 from linesmith.tuner.run.preparation import check, check_ladder, completed, refusals, reopen, without_search
@@ -93,7 +81,7 @@ async def calibrated(lab: Laboratory, rig: Rig) -> Judge:
     placebos = tuple(Variant(f"{PLACEBO}-{salt}", salt=salt) for salt in range(1, rig.judge.rules.placebos + 1))
     for placebo in placebos:
         with lab.run.journal.transaction():
-            keep_variant(lab.run.journal, placebo)
+            lab.run.journal.keep_variant(placebo)
         outcome = await assessed(lab, course, placebo)
         if isinstance(outcome, Failure):
             remark(lab.run.journal, f"{placebo.name} shows no noise floor: {outcome.kind}: {outcome.reason}")
@@ -128,7 +116,7 @@ def finish(journal: Journal, confirmed: Mapping[str, tuple[Comparison, ...] | Fa
     """Keep what came out; the run is over."""
     compared = [one for outcome in confirmed.values() if not isinstance(outcome, Failure) for one in outcome]
     with journal.transaction():
-        journal.keep_note(BEST, winner(compared, efforts_of(journal)) or "")
+        journal.keep_note(BEST, winner(compared, journal.efforts()) or "")
         journal.keep_note(FINISHED, "yes")
 
 
@@ -165,7 +153,7 @@ async def _measure(lab: Laboratory, rig: Rig, variants: Sequence[Variant], refus
     # The refused patches need no build; the tree is known to be that of the run.
     with lab.run.journal.transaction():
         for name in (one.name for one in variants if one.name in refused):
-            keep_build(lab.run.journal, name, Failure(FailureKind.PATCH, refused[name]))
+            lab.run.journal.keep_build(name, Failure(FailureKind.PATCH, refused[name]))
     # A patch that does not apply or build is known before anything is measured.
     made = await asyncio.gather(*(lab.built(one) for one in variants))
     judge = await calibrated(lab, rig) if any(isinstance(one, Built) for one in made) else rig.judge
@@ -177,12 +165,12 @@ async def _measure(lab: Laboratory, rig: Rig, variants: Sequence[Variant], refus
 def _keep_trials(lab: Laboratory, rig: Rig, confirmed: Mapping[str, tuple[Comparison, ...] | Failure]) -> None:
     """One trial for each patch, unless an earlier process has kept it."""
     journal, stage = lab.run.journal, BlockStage(rig.fidelity, Purpose.CONFIRMATION)
-    named = {one.variant for one in trials(journal)}
+    named = {one.variant for one in journal.trials()}
     fresh = [name for name in confirmed if name not in named and confirmed[name]]
     with journal.transaction():
         for name in fresh:
             seconds = sum(block.seconds for block in lab.measured(stage, name))
-            keep_trial(journal, trial_of(Trial(0, name, (), rig.fidelity, seconds=seconds), confirmed[name]))
+            journal.keep_trial(trial_of(Trial(0, name, (), rig.fidelity, seconds=seconds), confirmed[name]))
 
 
 def _entered(run: RunDirectory, variants: Sequence[Variant]) -> tuple[Variant, ...]:
@@ -191,8 +179,8 @@ def _entered(run: RunDirectory, variants: Sequence[Variant]) -> tuple[Variant, .
         if one.name.startswith(PLACEBO):
             raise PlanError(f"the patch name {one.name} is reserved; rename the patch")
     with run.journal.transaction():
-        keep_variant(run.journal, BASELINE)
-        entered = [keep_variant(run.journal, one) for one in variants]
+        run.journal.keep_variant(BASELINE)
+        entered = [run.journal.keep_variant(one) for one in variants]
     for one in entered:
         keep_patch_file(run, one.name, "".join(one.patches))
     return tuple(dict.fromkeys(entered))

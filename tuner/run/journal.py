@@ -187,6 +187,81 @@ class Journal:
         """Let go of the file."""
         self._database.close()
 
+    def keep_block(self, block: MeasuredBlock) -> None:
+        """Within a transaction: keep a block with its samples; a second one in its place cannot be kept."""
+        place = (block.number, block.stage.fidelity, block.stage.purpose, block.variant, block.ordinal)
+        self.write("INSERT INTO blocks VALUES (?, ?, ?, ?, ?, ?)", (*place, encoded(block)))
+
+    def blocks(self) -> tuple[MeasuredBlock, ...]:
+        """All blocks in the order of their numbers."""
+        rows = self.rows("SELECT block FROM blocks ORDER BY number")
+        return tuple(decoded(block, MeasuredBlock) for (block,) in rows)
+
+    def keep_build(self, variant: str, outcome: Built | Failure) -> None:
+        """Within a transaction: note what building the variant came to."""
+        text = encoded(outcome)
+        values = (variant, text, None) if isinstance(outcome, Built) else (variant, None, text)
+        self.write("INSERT OR REPLACE INTO builds (variant, built, failure) VALUES (?, ?, ?)", values)
+
+    def build_of(self, variant: str) -> Built | Failure | None:
+        """What building the variant came to; ``None`` when it was not built, or its products are gone."""
+        rows = self.rows("SELECT built, failure FROM builds WHERE variant = ?", (variant,))
+        if not rows:
+            return None
+        built, failure = rows[0]
+        if built is None:
+            return decoded(failure, Failure)
+        found = decoded(built, Built)
+        return found if all(path.exists() for _, path in found.products) else None
+
+    def builds(self) -> tuple[Build, ...]:
+        """All builds that succeeded, in the order of their variants."""
+        rows = self.rows("SELECT variant, built FROM builds WHERE built NOT NULL ORDER BY rowid")
+        found = ((str(variant), decoded(built, Built)) for variant, built in rows)
+        return tuple(Build(name, one.key, one.seconds, one.compiler, one.configuration) for name, one in found)
+
+    def keep_trial(self, trial: Trial) -> None:
+        """Within a transaction: number a trial and keep it; a second one of its point on its rung cannot be kept."""
+        ((last,),) = self.rows("SELECT coalesce(max(number), 0) FROM trials")
+        numbered = replace(trial, number=int(last or 0) + 1)
+        subject = encoded(trial.point) if trial.point else trial.variant
+        row = (numbered.number, subject, trial.fidelity, encoded(numbered))
+        self.write("INSERT INTO trials VALUES (?, ?, ?, ?)", row)
+
+    def trials(self) -> tuple[Trial, ...]:
+        """All finished trials in the order in which they were given."""
+        return tuple(decoded(trial, Trial) for (trial,) in self.rows("SELECT trial FROM trials ORDER BY number"))
+
+    def keep_variant(self, variant: Variant, moves: Sequence[str] = ()) -> Variant:
+        """Within a transaction: the variant with the same source that is there already, else this one, now there.
+
+        Raises ``PlanError`` when another source has its name.
+        """
+        # JSON has no lone surrogates, which stand for bytes that are no UTF-8: each byte is kept as a character.
+        patches = tuple(one.encode("utf-8", "surrogateescape").decode("latin-1") for one in variant.patches)
+        digest = sha256(encoded((patches, variant.salt)).encode()).hexdigest()
+        known = self.rows("SELECT name, patches, salt FROM variants WHERE digest = ?", (digest,))
+        if known:
+            return _variant(known[0])
+        if self.rows("SELECT 1 FROM variants WHERE name = ?", (variant.name,)):
+            raise PlanError(f"the run has another variant named {variant.name}; rename the patch, or start another run")
+        values = (variant.name, digest, variant.salt, encoded(patches), encoded(tuple(moves)))
+        self.write("INSERT INTO variants (name, digest, salt, patches, moves) VALUES (?, ?, ?, ?, ?)", values)
+        return variant
+
+    def variants(self) -> tuple[Variant, ...]:
+        """All variants in the order in which they were first met."""
+        return tuple(_variant(row) for row in self.rows("SELECT name, patches, salt FROM variants ORDER BY rowid"))
+
+    def moves(self) -> dict[str, tuple[str, ...]]:
+        """What makes each variant, in words."""
+        rows = self.rows("SELECT name, moves FROM variants")
+        return {str(name): decoded(moves, tuple[str, ...]) for name, moves in rows}
+
+    def efforts(self) -> dict[str, int]:
+        """How many moves each variant makes, by its name."""
+        return {name: len(moves) for name, moves in self.moves().items()}
+
     def _begin_session(self) -> None:
         now = time.time()
         with self.transaction():
@@ -279,60 +354,14 @@ class MeasuredBlock:
     failure: Failure | None = None
 
 
-def keep_block(journal: Journal, block: MeasuredBlock) -> None:
-    """Within a transaction: keep a block with its samples; a second one in its place cannot be kept."""
-    place = (block.number, block.stage.fidelity, block.stage.purpose, block.variant, block.ordinal)
-    journal.write("INSERT INTO blocks VALUES (?, ?, ?, ?, ?, ?)", (*place, encoded(block)))
-
-
-def blocks(journal: Journal) -> tuple[MeasuredBlock, ...]:
-    """All blocks in the order of their numbers."""
-    return tuple(decoded(block, MeasuredBlock) for (block,) in journal.rows("SELECT block FROM blocks ORDER BY number"))
-
-
-def keep_build(journal: Journal, variant: str, outcome: Built | Failure) -> None:
-    """Within a transaction: note what building the variant came to."""
-    text = encoded(outcome)
-    values = (variant, text, None) if isinstance(outcome, Built) else (variant, None, text)
-    journal.write("INSERT OR REPLACE INTO builds (variant, built, failure) VALUES (?, ?, ?)", values)
-
-
-def build_of(journal: Journal, variant: str) -> Built | Failure | None:
-    """What building the variant came to; ``None`` when it was not built, or its products are gone."""
-    rows = journal.rows("SELECT built, failure FROM builds WHERE variant = ?", (variant,))
-    if not rows:
-        return None
-    built, failure = rows[0]
-    if built is None:
-        return decoded(failure, Failure)
-    found = decoded(built, Built)
-    return found if all(path.exists() for _, path in found.products) else None
-
-
-def builds(journal: Journal) -> tuple[Build, ...]:
-    """All builds that succeeded, in the order of their variants."""
-    rows = journal.rows("SELECT variant, built FROM builds WHERE built NOT NULL ORDER BY rowid")
-    found = ((str(variant), decoded(built, Built)) for variant, built in rows)
-    return tuple(Build(name, one.key, one.seconds, one.compiler, one.configuration) for name, one in found)
-
-
 def read_build(path: Path, variant: str) -> Built | None:
     """What the run in the directory ``path`` built of a variant; ``None`` where it failed or its products are gone.
 
     Raises ``JournalError``.
     """
     with closing(Journal.read(journal_of(path))) as journal:
-        found = build_of(journal, variant)
+        found = journal.build_of(variant)
     return found if isinstance(found, Built) else None
-
-
-def keep_trial(journal: Journal, trial: Trial) -> None:
-    """Within a transaction: number a trial and keep it; a second one of its point on its rung cannot be kept."""
-    ((last,),) = journal.rows("SELECT coalesce(max(number), 0) FROM trials")
-    numbered = replace(trial, number=int(last or 0) + 1)
-    subject = encoded(trial.point) if trial.point else trial.variant
-    row = (numbered.number, subject, trial.fidelity, encoded(numbered))
-    journal.write("INSERT INTO trials VALUES (?, ?, ?, ?)", row)
 
 
 def trial_of(trial: Trial, outcome: Sequence[Comparison] | Failure) -> Trial:
@@ -343,49 +372,10 @@ def trial_of(trial: Trial, outcome: Sequence[Comparison] | Failure) -> Trial:
     return replace(trial, cost=found, spread=spread)
 
 
-def trials(journal: Journal) -> tuple[Trial, ...]:
-    """All finished trials in the order in which they were given."""
-    return tuple(decoded(trial, Trial) for (trial,) in journal.rows("SELECT trial FROM trials ORDER BY number"))
-
-
-def keep_variant(journal: Journal, variant: Variant, moves: Sequence[str] = ()) -> Variant:
-    """Within a transaction: the variant with the same source that is there already, else this one, now there.
-
-    Raises ``PlanError`` when another source has its name.
-    """
-    # JSON has no lone surrogates, which stand for bytes that are no UTF-8: each byte is kept as a character.
-    patches = tuple(one.encode("utf-8", "surrogateescape").decode("latin-1") for one in variant.patches)
-    digest = sha256(encoded((patches, variant.salt)).encode()).hexdigest()
-    known = journal.rows("SELECT name, patches, salt FROM variants WHERE digest = ?", (digest,))
-    if known:
-        return _variant(known[0])
-    if journal.rows("SELECT 1 FROM variants WHERE name = ?", (variant.name,)):
-        raise PlanError(f"the run has another variant named {variant.name}; rename the patch, or start another run")
-    values = (variant.name, digest, variant.salt, encoded(patches), encoded(tuple(moves)))
-    journal.write("INSERT INTO variants (name, digest, salt, patches, moves) VALUES (?, ?, ?, ?, ?)", values)
-    return variant
-
-
-def variants(journal: Journal) -> tuple[Variant, ...]:
-    """All variants in the order in which they were first met."""
-    return tuple(_variant(row) for row in journal.rows("SELECT name, patches, salt FROM variants ORDER BY rowid"))
-
-
-def moves_of(journal: Journal) -> dict[str, tuple[str, ...]]:
-    """What makes each variant, in words."""
-    rows = journal.rows("SELECT name, moves FROM variants")
-    return {str(name): decoded(moves, tuple[str, ...]) for name, moves in rows}
-
-
 def _variant(row: Row) -> Variant:
     name, kept, salt = row
     patches = (one.encode("latin-1").decode("utf-8", "surrogateescape") for one in decoded(kept, tuple[str, ...]))
     return Variant(str(name), tuple(patches), int(salt or 0))
-
-
-def efforts_of(journal: Journal) -> dict[str, int]:
-    """How many moves each variant makes, by its name."""
-    return {name: len(moves) for name, moves in moves_of(journal).items()}
 
 
 def journal_of(path: Path) -> Path:

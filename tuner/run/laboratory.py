@@ -14,18 +14,7 @@ from linesmith.analyzer.base.errors import BaselineFailed, DiskFull, PlanError, 
 from linesmith.analyzer.model import Built, Failure, FailureKind, Fidelity, Recipe, Sample, Trial, Variant
 from linesmith.plugins.api import Pool
 from linesmith.tuner.run.block import BuildTask, Task, TaskOutcome, benchmarking_on, perform
-from linesmith.tuner.run.journal import (
-    BASELINE,
-    BlockStage,
-    Journal,
-    MeasuredBlock,
-    Purpose,
-    blocks,
-    build_of,
-    keep_block,
-    keep_build,
-    keep_variant,
-)
+from linesmith.tuner.run.journal import BASELINE, BlockStage, Journal, MeasuredBlock, Purpose
 from linesmith.tuner.run.judgement import BlockPlace, MachineRig, Rig
 from linesmith.tuner.run.run_directory import RunDirectory
 
@@ -101,7 +90,7 @@ class Laboratory:
         self.narration = narration
         self._pool = pool
         self._building: dict[str, asyncio.Task[Built | Failure]] = {}
-        self._blocks = {(one.stage, one.variant, one.ordinal): one for one in blocks(run.journal)}
+        self._blocks = {(one.stage, one.variant, one.ordinal): one for one in run.journal.blocks()}
         self._sources = ""
         self._last = max((one.number for one in self._blocks.values()), default=0)
 
@@ -170,7 +159,7 @@ class Laboratory:
             place.number, stage, variant.name, ordinal, outcome.seconds, outcome.samples, outcome.failure
         )
         with self.run.journal.transaction():
-            keep_block(self.run.journal, block)
+            self.run.journal.keep_block(block)
             for name, value in outcome.facts:
                 self.run.journal.write(_INSERT_FACT, (name, value, name, _MOST_VALUES))
         self._blocks[stage, variant.name, ordinal] = block
@@ -189,7 +178,7 @@ class Laboratory:
         return outcome
 
     async def _build(self, variant: Variant) -> Built | Failure:
-        earlier = build_of(self.run.journal, variant.name)
+        earlier = self.run.journal.build_of(variant.name)
         if earlier is not None and variant != BASELINE:
             return earlier
         task = BuildTask(self.recipe, variant, self.run.path)
@@ -202,10 +191,10 @@ class Laboratory:
         if isinstance(result, Built):
             self._check_unchanged(result, earlier)
         with self.run.journal.transaction():
-            keep_variant(self.run.journal, variant)
+            self.run.journal.keep_variant(variant)
             # The baseline is built by each process anew: it may have been mended, and must not have been changed.
             if variant != BASELINE or (isinstance(result, Built) and earlier is None):
-                keep_build(self.run.journal, variant.name, result)
+                self.run.journal.keep_build(variant.name, result)
         return result
 
     def _check_unchanged(self, now: Built, earlier: Built | Failure | None) -> None:

@@ -24,15 +24,9 @@ from linesmith.tuner.run.journal import (
     Journal,
     MeasuredBlock,
     Purpose,
-    blocks,
-    build_of,
-    builds,
     decoded,
     encoded,
     journal_of,
-    moves_of,
-    trials,
-    variants,
 )
 from linesmith.tuner.run.judgement import Judge, Measure, searching
 from linesmith.tuner.run.simulated import product_of
@@ -62,6 +56,42 @@ class Terms:
         rules = searching(self.rules) if stage.purpose is Purpose.SEARCH else self.rules
         variants = self.confirmed if stage.purpose is Purpose.CONFIRMATION else 1
         return Judge(dict(self.measures)[stage.fidelity], BASELINE.name, rules, variants=variants)
+
+    def comparisons(self, measured: Sequence[MeasuredBlock], stage: BlockStage) -> tuple[Comparison, ...]:
+        """All variants of a stage that never failed in it, against the baseline, with the noise seen on its rung."""
+        judge, placebos = self.judge(stage), _in_stage(measured, BlockStage(stage.fidelity, Purpose.NOISE))
+        if any(one.samples for one in placebos):
+            judge = judge.with_floors(_samples(placebos), _variants(placebos))
+        found: list[Comparison] = []
+        own = _in_stage(measured, stage)
+        failed = {one.variant for one in own if one.failure is not None}
+        for variant in _variants(own):
+            samples = _samples([one for one in own if one.variant == variant])
+            if samples and variant not in failed:
+                with suppress(BenchmarkNonsense):  # its trial has failed for this
+                    found += judge.comparisons(samples, variant)
+        return tuple(found)
+
+    def compared(self, measured: Sequence[MeasuredBlock], purpose: Purpose) -> tuple[Comparison, ...]:
+        """The comparisons of all fidelities."""
+        return tuple(
+            one for fidelity in self.fidelities for one in self.comparisons(measured, BlockStage(fidelity, purpose))
+        )
+
+    def advice(self, measured: Sequence[MeasuredBlock], spent: float) -> Iterator[str]:
+        """What would decide the comparisons that are confirmed; ``spent`` are the seconds of the run."""
+        for fidelity in self.fidelities:
+            stage = BlockStage(fidelity, Purpose.CONFIRMATION)
+            seconds = [one.seconds for one in _in_stage(measured, stage)]
+            block = sum(seconds) / len(seconds) if seconds else 0.0
+            yield from advice(self.comparisons(measured, stage), self.rules, block, spent)
+
+    def noise(self, measured: Sequence[MeasuredBlock]) -> Iterator[Comparison]:
+        """What equal layouts differ by."""
+        for fidelity in self.fidelities:
+            stage = BlockStage(fidelity, Purpose.NOISE)
+            if own := _in_stage(measured, stage):
+                yield from self.judge(stage).noise(_samples(own), _variants(own))
 
 
 def keep_terms(journal: Journal, terms: Terms) -> None:
@@ -130,19 +160,19 @@ def read_result(path: Path) -> Result:
 
 def result_of(journal: Journal, path: Path) -> Result:
     """What the journal of the run directory ``path`` says; what would decide is stated of a run that is finished."""
-    terms, measured = terms_of(journal), blocks(journal)
-    files = ((one.name, f"patches/{one.name}.patch") for one in variants(journal) if one.patches)
+    terms, measured = terms_of(journal), journal.blocks()
+    files = ((one.name, f"patches/{one.name}.patch") for one in journal.variants() if one.patches)
     fresh = (one for one in measured if one.stage.purpose is Purpose.CONFIRMATION)
     finished = journal.note(FINISHED) is not None
     return Result(
         title=terms.title,
         baseline=BASELINE.name,
-        trials=trials(journal),
-        confirmed=_compared(terms, measured, Purpose.CONFIRMATION),
-        explored=_compared(terms, measured, Purpose.SEARCH),
-        noise=tuple(_noise(terms, measured)),
+        trials=journal.trials(),
+        confirmed=terms.compared(measured, Purpose.CONFIRMATION),
+        explored=terms.compared(measured, Purpose.SEARCH),
+        noise=tuple(terms.noise(measured)),
         best=journal.note(BEST) or None,
-        builds=builds(journal),
+        builds=journal.builds(),
         samples=tuple(sample for block in measured for sample in block.samples),
         patches=tuple((name, file) for name, file in files if (path / file).is_file()),
         facts=tuple((str(name), str(value)) for name, value in journal.rows("SELECT name, value FROM facts")),
@@ -150,24 +180,8 @@ def result_of(journal: Journal, path: Path) -> Result:
         finished=finished,
         seconds=journal.seconds,
         confirming=tuple(sorted({sample.block for one in fresh for sample in one.samples})),
-        advice=tuple(_advice(terms, measured, journal.seconds)) if finished else (),
+        advice=tuple(terms.advice(measured, journal.seconds)) if finished else (),
     )
-
-
-def comparisons(terms: Terms, measured: Sequence[MeasuredBlock], stage: BlockStage) -> tuple[Comparison, ...]:
-    """All variants of a stage that never failed in it, against the baseline, with the noise seen on the same rung."""
-    judge, placebos = terms.judge(stage), _in_stage(measured, BlockStage(stage.fidelity, Purpose.NOISE))
-    if any(one.samples for one in placebos):
-        judge = judge.with_floors(_samples(placebos), _variants(placebos))
-    found: list[Comparison] = []
-    own = _in_stage(measured, stage)
-    failed = {one.variant for one in own if one.failure is not None}
-    for variant in _variants(own):
-        samples = _samples([one for one in own if one.variant == variant])
-        if samples and variant not in failed:
-            with suppress(BenchmarkNonsense):  # its trial has failed for this
-                found += judge.comparisons(samples, variant)
-    return tuple(found)
 
 
 def _in_stage(measured: Sequence[MeasuredBlock], stage: BlockStage) -> list[MeasuredBlock]:
@@ -180,27 +194,6 @@ def _samples(measured: Sequence[MeasuredBlock]) -> list[Sample]:
 
 def _variants(measured: Sequence[MeasuredBlock]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.variant for one in measured))
-
-
-def _compared(terms: Terms, measured: Sequence[MeasuredBlock], purpose: Purpose) -> tuple[Comparison, ...]:
-    return tuple(
-        one for fidelity in terms.fidelities for one in comparisons(terms, measured, BlockStage(fidelity, purpose))
-    )
-
-
-def _advice(terms: Terms, measured: Sequence[MeasuredBlock], spent: float) -> Iterator[str]:
-    for fidelity in terms.fidelities:
-        stage = BlockStage(fidelity, Purpose.CONFIRMATION)
-        seconds = [one.seconds for one in _in_stage(measured, stage)]
-        block = sum(seconds) / len(seconds) if seconds else 0.0
-        yield from advice(comparisons(terms, measured, stage), terms.rules, block, spent)
-
-
-def _noise(terms: Terms, measured: Sequence[MeasuredBlock]) -> Iterator[Comparison]:
-    for fidelity in terms.fidelities:
-        stage = BlockStage(fidelity, Purpose.NOISE)
-        if own := _in_stage(measured, stage):
-            yield from terms.judge(stage).noise(_samples(own), _variants(own))
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,13 +235,13 @@ def winner(run: Path) -> Winner:
             _product(journal, result.best, plan.evidence, run),
             profile.path,
             profile.section,
-            moves_of(journal).get(result.best, ()),
+            journal.moves().get(result.best, ()),
             tuple(one for one in result.confirmed if one.variant == result.best and one.decides),
         )
 
 
 def _product(journal: Journal, variant: str, evidence: Evidence, run: Path) -> Path:
-    built = build_of(journal, variant)
+    built = journal.build_of(variant)
     if not isinstance(built, Built):
         raise JournalError(f"the build of {variant} is no longer in {run}; name the profile instead")
     return product_of(built, evidence)

@@ -39,7 +39,7 @@ from linesmith.tuner.replay.recommend import traced
 from linesmith.tuner.replay.simulated import question_of
 from linesmith.tuner.run.bench import BlockCourse, assessed, remark
 from linesmith.tuner.run.evidence import ExplainedRun
-from linesmith.tuner.run.journal import Purpose, keep_variant, trial_of, variants
+from linesmith.tuner.run.journal import Purpose, trial_of
 from linesmith.tuner.run.judgement import Judge, Rig, machine_rig, searching, simulation_rig
 from linesmith.tuner.run.laboratory import Laboratory
 from linesmith.tuner.run.run_directory import RunDirectory, keep_patch_file
@@ -69,9 +69,9 @@ class Points:
         diffs = (edited(candidate, self._tree).diff for candidate in self.proposals.candidates(point))
         patches = tuple(diff.decode("utf-8", "surrogateescape") for diff in diffs)
         journal = self._run.journal
-        number = sum(1 for one in variants(journal) if one.patches) + 1
+        number = sum(1 for one in journal.variants() if one.patches) + 1
         with journal.transaction():
-            return keep_variant(journal, Variant(f"v{number}", patches), self.moves(point))
+            return journal.keep_variant(Variant(f"v{number}", patches), self.moves(point))
 
     def confirm(self, point: Point, variant: Variant, built: Built) -> None:
         """Look whether the build has the layout promised, and write the patch of one that has.

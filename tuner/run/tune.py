@@ -19,26 +19,13 @@ from linesmith.plugins.api import Pool, Search
 from linesmith.tuner.judge.ranking import finalists
 from linesmith.tuner.run.bench import calibrated, confirm, finish, remark
 from linesmith.tuner.run.evidence import ExplainedRun, explained, with_all_lines
-from linesmith.tuner.run.journal import (
-    BASELINE,
-    BlockStage,
-    Journal,
-    Purpose,
-    blocks,
-    efforts_of,
-    encoded,
-    keep_trial,
-    keep_variant,
-    trials,
-    variants,
-)
+from linesmith.tuner.run.journal import BASELINE, BlockStage, Journal, Purpose, encoded
 from linesmith.tuner.run.judgement import COSTLY, Judge, Rig
 from linesmith.tuner.run.laboratory import Laboratory, Narration, TellProgress
 from linesmith.tuner.run.preparation import check, check_ladder, completed, reopen
-from linesmith.tuner.run.result import Terms, comparisons, keep_terms, result_of, terms_of
+from linesmith.tuner.run.result import Terms, keep_terms, result_of, terms_of
 from linesmith.tuner.run.run_directory import RunDirectory, keep_purpose
 from linesmith.tuner.run.rungs import Points, Rung, RungLadder, rigs
-from linesmith.tuner.space.dimensions import room_wanted
 from linesmith.tuner.space.proposals import RecordProposals, proposals
 
 _MINUTE = 60.0
@@ -67,7 +54,7 @@ def tune(plan: TunePlan, run: RunDirectory, pool: Pool, tell: TellProgress) -> R
     reopen(run.journal)
     narration = Narration(tell, run.journal, plan.budget.minutes * _MINUTE)
     with run.journal.transaction():
-        keep_variant(run.journal, BASELINE)
+        run.journal.keep_variant(BASELINE)
     asyncio.run(_Tuning(plan, Laboratory(run, pool, plan.recipe, narration)).run())
     return result_of(run.journal, run.path)
 
@@ -87,7 +74,7 @@ class _Tuning:
         self._check_space(proposed)
         title, growth = proposed.record.subject.layout.title, self.plan.search.growth
         # Alignments, often the obvious change, are not searched for want of bytes.
-        if room := room_wanted(proposed.record, growth):
+        if room := proposed.record.room_wanted(growth):
             remark(self.lab.run.journal, room.reason(title, growth))
         measures = tuple((rig.fidelity, rig.judge.measures) for rig in upper)
         keep_terms(self.lab.run.journal, Terms(f"{self.plan.recipe.tree.name}: {title}", self.plan.rules, measures))
@@ -105,7 +92,7 @@ class _Tuning:
         journal = self.lab.run.journal
         now = encoded((proposed.record.subject.layout.title, proposed.space.dimensions))
         known = journal.note(_SPACE)
-        if known not in (None, now) and trials(journal):
+        if known not in (None, now) and journal.trials():
             raise PlanError(
                 "the layouts to search differ from those of the run so far (another profile, or another linesmith);"
                 " start another run with --run"
@@ -136,9 +123,9 @@ class _Tuning:
 
     def _finalists(self, stage: BlockStage) -> tuple[Variant, ...]:
         journal = self.lab.run.journal
-        explored = comparisons(terms_of(journal), blocks(journal), stage)
-        known = {one.name: one for one in variants(journal)}
-        chosen = finalists(explored, self.plan.search.confirm, efforts_of(journal))
+        explored = terms_of(journal).comparisons(journal.blocks(), stage)
+        known = {one.name: one for one in journal.variants()}
+        chosen = finalists(explored, self.plan.search.confirm, journal.efforts())
         return tuple(known[name] for name in chosen)
 
 
@@ -153,7 +140,7 @@ class Exploration:
         self._journal = journal
         self._narration = narration
         self._budget = budget
-        self._finished = list(trials(journal))
+        self._finished = list(journal.trials())
         self._unkept: list[Trial] = []
         self._told: dict[Ask, Told] = {}
         self._cut_off = False
@@ -222,7 +209,7 @@ class Exploration:
         if self._unkept:
             with self._journal.transaction():
                 for trial in self._unkept:
-                    keep_trial(self._journal, trial)
+                    self._journal.keep_trial(trial)
             self._unkept.clear()
 
     def _score(self) -> None:

@@ -23,7 +23,7 @@ from linesmith.tuner.constraints.freedom import NO_PREMISES, Premises
 from linesmith.tuner.propose.advice import refuse_hopeless
 from linesmith.tuner.propose.arrangement import Option, moves, unchanged
 from linesmith.tuner.propose.candidates import harmless_groups
-from linesmith.tuner.propose.meetings import contention, share_together
+from linesmith.tuner.propose.meetings import contention
 from linesmith.tuner.propose.subject import ContendedRecord, subject
 from linesmith.tuner.propose.tradeoff import exposures, left
 from linesmith.tuner.space.composition import Choice, composed
@@ -51,6 +51,136 @@ class SearchedRecord:
     others: tuple[Finding, ...]
     subject: ContendedRecord
     contended: float
+
+    def estimate(self, option: Option) -> float:
+        """What a layout is predicted to cost as a ratio to the layout as it is, below 1 when better.
+
+        The ratio is that of contended samples as ``suggest`` counts them, not of time: it orders what is replayed.
+        """
+        target = self.subject
+        before, after = left(target.now), left(option.cost)
+        total = max(self.contended, before, 1.0)
+        exposed = exposures(target, [option])[0]
+        larger = option.size / max(target.layout.size, 1) - 1
+        further = EXPOSED * exposed + SIZE * larger + STEP * len(option.arrangement.moves)
+        return max((total - before + after) / total, LEAST) + further
+
+    def groups(self) -> list[AtomGroup]:
+        """The groups of the record's hot atoms, the hottest first; each atom is in one."""
+        return harmless_groups(self.subject, self.hottest()[:MOST_ATOMS])[:MOST_GROUPS]
+
+    def hottest(self) -> list[int]:
+        """Atoms with hot members that may move, those that cost most first; of equal ones the written ones."""
+        target = self.subject
+        heat = {spot: [0.0, float(spot.written), float(spot.samples)] for spot in target.heat.spots}
+        for contact in target.heat.sampled:
+            for spot in (contact.first, contact.second):
+                heat[spot][0] += contact.weight
+        least = WORTHWHILE * self.contended
+        worth = [spot for spot in heat if contention(spot.name, self.lines) >= least]
+        ranked = sorted(worth, key=lambda spot: [-value for value in heat[spot]])
+        atoms = dict.fromkeys(target.owners[spot.member] for spot in ranked)
+        return [atom for atom in atoms if target.parts[atom].name and len(target.freedom.places(atom)) > 1]
+
+    def dimensions(self, candidates: Sequence[Candidate], growth: int) -> tuple[SearchDimension, ...]:
+        """The dimensions, each with all that ``candidates`` choose in it; they may grow by ``growth`` bytes only."""
+        target = self.subject
+        found: dict[str, list[Choice]] = {}
+        for group in self.groups():
+            found[_place_of(target, group)] = [AS_IT_IS, *self._places(group, growth)]
+        for atom in self.hottest()[:MOST_ALIGNED] if target.may_resize else ():
+            found[f"alignment of {target.parts[atom].members[0].name}"] = [AS_IT_IS, *self._alignments(atom, growth)]
+        for name, choice in (one for candidate in candidates for one in self.assigned(candidate).items()):
+            known = found.setdefault(name, [AS_IT_IS])
+            if choice not in known:
+                known.append(choice)
+        return tuple(SearchDimension(name, tuple(choices)) for name, choices in found.items() if len(choices) > 1)
+
+    def assigned(self, candidate: Candidate) -> dict[str, Choice]:
+        """What a candidate chooses in which dimension."""
+        target = self.subject
+        places = {target.parts[atom].name: _place_of(target, group) for group in self.groups() for atom in group}
+        moves: dict[str, list[Move]] = {}
+        for move in candidate.moves:
+            if move.kind is MoveKind.ALIGN:
+                moves.setdefault(f"alignment of {move.member}", []).append(move)
+            else:
+                plain = replace(move, kind=MoveKind.MOVE) if move.kind is MoveKind.FILL_HOLE else move
+                moves.setdefault(places.get(move.member, f"place of {move.member}"), []).append(plain)
+        return {name: Choice(_words(name, made), tuple(made)) for name, made in moves.items()}
+
+    def room_wanted(self, growth: int) -> Room | None:
+        """The hot member that takes the fewest bytes more to begin a cache line.
+
+        ``None`` where alignments are searched, as a record that is ``growth`` bytes larger can be of whole lines and
+        what holds it has room for them, and where none would help.
+        """
+        target = self.subject
+        if target.grown(round_up(target.layout.size, CACHE_LINE_BYTES), CACHE_LINE_BYTES) <= growth:
+            return None
+        return min(self._rooms(), key=lambda one: one.bytes, default=None)
+
+    def _places(self, group: AtomGroup, growth: int) -> list[Choice]:
+        """Places to put the group or its first atom at, each for all that amount to the same, predicted best first."""
+        target = self.subject
+        best: dict[tuple[object, ...], tuple[tuple[float, ...], Choice]] = {}
+        for choice in _movements(target, group):
+            try:
+                option = composed(target, [choice], growth)
+            except NothingToSuggest:
+                continue
+            disturbed = sum(1.0 for now, then in zip(target.starts, option.starts, strict=True) if now != then)
+            rank = (round(self.estimate(option), 3), len(choice.moves), option.size, disturbed)
+            effect = _effect(target, group, option)
+            if disturbed and (effect not in best or rank < best[effect][0]):
+                best[effect] = rank, choice
+        ranked = sorted(best.values(), key=lambda one: one[0])[:MOST_PLACES]
+        return [choice for _, choice in ranked]
+
+    def _alignments(self, atom: int, growth: int) -> list[Choice]:
+        """Alignments that the record has room for: to a line or a pair of lines, alone on either, and within a line."""
+        target = self.subject
+        first, size = target.parts[atom].members[0], target.layout.size
+        own = self._own_size(atom)
+        alignments = [(own, False)] if own else []
+        alignments += [(CACHE_LINE_BYTES, False), (CACHE_LINE_BYTES, True), (ADJACENT_LINE_BYTES, True)]
+        choices = []
+        for align, alone in alignments:
+            words = f"{align} bytes, alone there" if alone else f"{align} bytes"
+            choice = Choice(words, (Move(MoveKind.ALIGN, first.name, align=align),), alone)
+            if target.grown(round_up(size, align), align) <= growth:
+                with suppress(NothingToSuggest):
+                    # That it can be written and is more than there is, at whatever size.
+                    if composed(target, [choice], growth=MOST_GROWTH).arrangement.aligned:
+                        choices.append(choice)
+        return choices
+
+    def _own_size(self, atom: int) -> int:
+        """The power of two that keeps a member of several hot parts within a line; 0 where there is nothing to keep."""
+        target = self.subject
+        names = target.parts[atom].names
+        touched = {(one.top, one.object_offset) for line in self.lines for one in own_members(line) if one.top in names}
+        parts = max((sum(top == name for top, _ in touched) for name in names), default=0)
+        size = target.parts[atom].members[0].size
+        return 1 << (size - 1).bit_length() if parts > 1 and 1 < size <= CACHE_LINE_BYTES // 2 else 0
+
+    def _rooms(self) -> Iterator[Room]:
+        """What each alignment to a line takes which the space would have, were there room."""
+        target = self.subject
+        for atom in self.hottest()[:MOST_ALIGNED] if target.may_resize else ():
+            name = target.parts[atom].members[0].name
+            choice = Choice(f"{CACHE_LINE_BYTES} bytes", (Move(MoveKind.ALIGN, name, align=CACHE_LINE_BYTES),))
+            try:
+                option = composed(target, [choice], growth=MOST_GROWTH)
+            except NothingToSuggest:
+                continue
+            if option.arrangement.aligned:
+                more = option.size - target.layout.size
+                largest = target.holders.largest(option.granule, more)
+                if largest is None or largest.after - largest.before <= more:
+                    yield Room(name, target.title, more)
+                else:
+                    yield Room(name, largest.record, largest.after - largest.before)
 
 
 def searched_records(
@@ -107,20 +237,6 @@ def _by_object(finding: Finding, layout: int | None) -> Iterator[Finding]:
             yield replace(own, triage=replace(own.triage, pairs=pairs))
 
 
-def estimate(record: SearchedRecord, option: Option) -> float:
-    """What a layout is predicted to cost as a ratio to the layout as it is, below 1 when better.
-
-    The ratio is that of contended samples as ``suggest`` counts them, not of time: it orders what is replayed.
-    """
-    target = record.subject
-    before, after = left(target.now), left(option.cost)
-    total = max(record.contended, before, 1.0)
-    exposed = exposures(target, [option])[0]
-    larger = option.size / max(target.layout.size, 1) - 1
-    further = EXPOSED * exposed + SIZE * larger + STEP * len(option.arrangement.moves)
-    return max((total - before + after) / total, LEAST) + further
-
-
 # Hot atoms that are looked at, the hottest.
 MOST_ATOMS = 8
 # Groups of them that are moved.
@@ -139,60 +255,12 @@ AS_IT_IS = Choice("as it is")
 AtomGroup = list[int]
 
 
-def groups(record: SearchedRecord) -> list[AtomGroup]:
-    """The groups of the record's hot atoms, the hottest first; each atom is in one."""
-    return harmless_groups(record.subject, hottest(record)[:MOST_ATOMS])[:MOST_GROUPS]
-
-
-def hottest(record: SearchedRecord) -> list[int]:
-    """Atoms with hot members that may move, those that cost most first; of equal ones the written before the read."""
-    target = record.subject
-    heat = {spot: [0.0, float(spot.written), float(spot.samples)] for spot in target.heat.spots}
-    for contact in target.heat.sampled:
-        for spot in (contact.first, contact.second):
-            heat[spot][0] += contact.weight
-    least = WORTHWHILE * record.contended
-    worth = [spot for spot in heat if contention(spot.name, record.lines) >= least]
-    ranked = sorted(worth, key=lambda spot: [-value for value in heat[spot]])
-    atoms = dict.fromkeys(target.owners[spot.member] for spot in ranked)
-    return [atom for atom in atoms if target.parts[atom].name and len(target.freedom.places(atom)) > 1]
-
-
 @dataclass(frozen=True, slots=True)
 class SearchDimension:
     """A dimension with what each of its choices does; the first is as it is now."""
 
     name: str
     choices: tuple[Choice, ...]
-
-
-def dimensions(record: SearchedRecord, candidates: Sequence[Candidate], growth: int) -> tuple[SearchDimension, ...]:
-    """The dimensions, each with all that ``candidates`` choose in it, though they may grow by ``growth`` bytes only."""
-    target = record.subject
-    found: dict[str, list[Choice]] = {}
-    for group in groups(record):
-        found[_place_of(target, group)] = [AS_IT_IS, *_places(record, group, growth)]
-    for atom in hottest(record)[:MOST_ALIGNED] if target.may_resize else ():
-        found[f"alignment of {target.parts[atom].members[0].name}"] = [AS_IT_IS, *_alignments(record, atom, growth)]
-    for name, choice in (one for candidate in candidates for one in assigned(record, candidate).items()):
-        known = found.setdefault(name, [AS_IT_IS])
-        if choice not in known:
-            known.append(choice)
-    return tuple(SearchDimension(name, tuple(choices)) for name, choices in found.items() if len(choices) > 1)
-
-
-def assigned(record: SearchedRecord, candidate: Candidate) -> dict[str, Choice]:
-    """What a candidate chooses in which dimension."""
-    target = record.subject
-    places = {target.parts[atom].name: _place_of(target, group) for group in groups(record) for atom in group}
-    moves: dict[str, list[Move]] = {}
-    for move in candidate.moves:
-        if move.kind is MoveKind.ALIGN:
-            moves.setdefault(f"alignment of {move.member}", []).append(move)
-        else:
-            plain = replace(move, kind=MoveKind.MOVE) if move.kind is MoveKind.FILL_HOLE else move
-            moves.setdefault(places.get(move.member, f"place of {move.member}"), []).append(plain)
-    return {name: Choice(_words(name, made), tuple(made)) for name, made in moves.items()}
 
 
 def _place_of(target: ContendedRecord, group: AtomGroup) -> str:
@@ -213,24 +281,6 @@ def _words(dimension: str, moves: Sequence[Move]) -> str:
 
 def _where(move: Move) -> str:
     return f"behind {move.after}" if move.after else "at the front"
-
-
-def _places(record: SearchedRecord, group: AtomGroup, growth: int) -> list[Choice]:
-    """Places to put the group or its first atom at, each for all that amount to the same, predicted best first."""
-    target = record.subject
-    best: dict[tuple[object, ...], tuple[tuple[float, ...], Choice]] = {}
-    for choice in _movements(target, group):
-        try:
-            option = composed(target, [choice], growth)
-        except NothingToSuggest:
-            continue
-        disturbed = sum(1.0 for now, then in zip(target.starts, option.starts, strict=True) if now != then)
-        rank = (round(estimate(record, option), 3), len(choice.moves), option.size, disturbed)
-        effect = _effect(target, group, option)
-        if disturbed and (effect not in best or rank < best[effect][0]):
-            best[effect] = rank, choice
-    ranked = sorted(best.values(), key=lambda one: one[0])[:MOST_PLACES]
-    return [choice for _, choice in ranked]
 
 
 def _movements(target: ContendedRecord, group: AtomGroup) -> Iterator[Choice]:
@@ -257,40 +307,11 @@ def _effect(target: ContendedRecord, group: AtomGroup, option: Option) -> tuple[
     phase = (heat.phase or 0) if option.granule == heat.granule else 0
     lines = tuple((option.starts[target.positions[atom][0]] + phase) // CACHE_LINE_BYTES for atom in group)
     met = tuple(
-        share_together(contact, option.starts, mix, heat.line_bytes)
+        contact.share_together(option.starts, mix, heat.line_bytes)
         for contact in heat.contacts
         for mix in (heat.here(option.granule), heat.mix(option.granule))
     )
     return lines, met, option.size
-
-
-def _alignments(record: SearchedRecord, atom: int, growth: int) -> list[Choice]:
-    """Alignments that the record has room for, to a line, to a pair of lines, alone on either, and within a line."""
-    target = record.subject
-    first, size = target.parts[atom].members[0], target.layout.size
-    own = _own_size(record, atom)
-    alignments = [(own, False)] if own else []
-    alignments += [(CACHE_LINE_BYTES, False), (CACHE_LINE_BYTES, True), (ADJACENT_LINE_BYTES, True)]
-    choices = []
-    for align, alone in alignments:
-        words = f"{align} bytes, alone there" if alone else f"{align} bytes"
-        choice = Choice(words, (Move(MoveKind.ALIGN, first.name, align=align),), alone)
-        if target.grown(round_up(size, align), align) <= growth:
-            with suppress(NothingToSuggest):
-                # That it can be written and is more than there is, at whatever size.
-                if composed(target, [choice], growth=MOST_GROWTH).arrangement.aligned:
-                    choices.append(choice)
-    return choices
-
-
-def _own_size(record: SearchedRecord, atom: int) -> int:
-    """The power of two that keeps a member of several hot parts within a line; 0 where there is nothing to keep."""
-    target = record.subject
-    names = target.parts[atom].names
-    touched = {(one.top, one.object_offset) for line in record.lines for one in own_members(line) if one.top in names}
-    parts = max((sum(top == name for top, _ in touched) for name in names), default=0)
-    size = target.parts[atom].members[0].size
-    return 1 << (size - 1).bit_length() if parts > 1 and 1 < size <= CACHE_LINE_BYTES // 2 else 0
 
 
 # Alignments that are out of the question because the record may not grow.
@@ -310,34 +331,3 @@ class Room:
         allowed = f"may grow by no more than {growth} bytes" if growth else "may not grow"
         place = f"{self.member} at the start of a line needs {self.bytes} bytes more{of_holder}"
         return f"no alignment was searched, for {searched}{held} {allowed}: {place} (growth = {self.bytes} in [search])"
-
-
-def room_wanted(record: SearchedRecord, growth: int) -> Room | None:
-    """The hot member that takes the fewest bytes more to begin a cache line.
-
-    ``None`` where alignments are searched, as a record that is ``growth`` bytes larger can be of whole lines and what
-    holds it has room for them, and where none would help.
-    """
-    target = record.subject
-    if target.grown(round_up(target.layout.size, CACHE_LINE_BYTES), CACHE_LINE_BYTES) <= growth:
-        return None
-    return min(_rooms(record), key=lambda one: one.bytes, default=None)
-
-
-def _rooms(record: SearchedRecord) -> Iterator[Room]:
-    """What each alignment to a line takes which the space would have, were there room."""
-    target = record.subject
-    for atom in hottest(record)[:MOST_ALIGNED] if target.may_resize else ():
-        name = target.parts[atom].members[0].name
-        choice = Choice(f"{CACHE_LINE_BYTES} bytes", (Move(MoveKind.ALIGN, name, align=CACHE_LINE_BYTES),))
-        try:
-            option = composed(target, [choice], growth=MOST_GROWTH)
-        except NothingToSuggest:
-            continue
-        if option.arrangement.aligned:
-            more = option.size - target.layout.size
-            largest = target.holders.largest(option.granule, more)
-            if largest is None or largest.after - largest.before <= more:
-                yield Room(name, target.title, more)
-            else:
-                yield Room(name, largest.record, largest.after - largest.before)

@@ -24,9 +24,6 @@ from linesmith.tuner.space.composition import Choice, composed
 from linesmith.tuner.space.dimensions import (
     SearchDimension,
     SearchedRecord,
-    assigned,
-    dimensions,
-    estimate,
     searched_records,
 )
 
@@ -94,11 +91,11 @@ def smaller(
     Large dimensions lose a choice first, those of colder members before; in each, the choices that alone are predicted
     worst go first, and what ``suggested`` chooses goes last.
     """
-    favoured = {item for one in suggested for item in assigned(record, one).items()}
+    favoured = {item for one in suggested for item in record.assigned(one).items()}
 
     def alone(choice: Choice) -> float:
         try:
-            return estimate(record, composed(record.subject, [choice], growth))
+            return record.estimate(composed(record.subject, [choice], growth))
         except NothingToSuggest:
             return _UNKNOWN
 
@@ -155,7 +152,7 @@ class RecordProposals:
 
     def estimate(self, point: Point) -> float:
         """The predicted ratio of its cost to that of the baseline; below 1 is better."""
-        return estimate(self.record, self._option(point))
+        return self.record.estimate(self._option(point))
 
     def key(self, point: Point) -> str:
         """A digest that is equal for equal layouts."""
@@ -197,7 +194,7 @@ def _around(holders: Sequence[HolderChange]) -> Iterator[str]:
 
 def _proposals(record: SearchedRecord, layouts: Layouts, growth: int) -> RecordProposals:
     suggested = _suggested(record, layouts, growth)
-    made = smaller(record, dimensions(record, suggested, growth), suggested, growth)
+    made = smaller(record, record.dimensions(suggested, growth), suggested, growth)
     legal = legality(record.subject, made, growth)
     searched = tuple(Dimension(one.name, tuple(choice.words for choice in one.choices)) for one in made)
     points = (point for one in suggested if (point := _point(record, made, one)) is not None)
@@ -228,7 +225,7 @@ def _point(record: SearchedRecord, made: Sequence[SearchDimension], candidate: C
     """The point at which the candidate is made; ``None`` where it cannot be chosen."""
     point = [0] * len(made)
     places = {one.name: number for number, one in enumerate(made)}
-    for name, choice in assigned(record, candidate).items():
+    for name, choice in record.assigned(candidate).items():
         place = places.get(name)
         if place is None or choice not in made[place].choices:
             return None

@@ -35,6 +35,7 @@ from linesmith.analyzer.model import (
     RecordKind,
     SlabCache,
     TriageKind,
+    top_member,
 )
 from linesmith.analyzer.sharing.parts import own_members
 from linesmith.analyzer.slab.allocation import CacheOptions, Kernel, cache_of, own_cache
@@ -164,13 +165,53 @@ class Case:
     def code(self, name: str) -> tuple[MemberAccesses, ...]:
         """Who touches the parts of the member called ``name``; empty where the code was not followed."""
         touched = self.ground.code_of(self.layout.id)
-        return () if touched is None else tuple(one for one in touched.members if top(one.path) == name)
+        return () if touched is None else tuple(one for one in touched.members if top_member(one.path) == name)
 
     def share(self, *names: str) -> float:
         """Share of the line's contended accesses, at most, that waited in one of the members for stores to one."""
         total = self.finding.cost.contended or self.finding.contended
         own = [it for it in self.finding.cost.sharings if it.victim.member in names and it.writer.member in names]
         return min(1.0, sum(one.contended.most for one in own) / total) if total else 0.0
+
+    def main_member(self) -> str:
+        """The member that most of the line's contention with itself falls on; empty where none is known."""
+        own = {one.victim.member: self.share(one.victim.member) for one in self.finding.cost.sharings}
+        return max((name for name in own if own[name] > 0), key=lambda name: own[name], default="")
+
+    def sampled(self, names: Sequence[str]) -> dict[str, int]:
+        """Samples by function on the members called ``names``, on all lines of objects of the type."""
+        return {name: one.samples for name, one in self.tallied(names).items() if one.samples}
+
+    def accessors(self, names: Sequence[str], holders: Sequence[str] = ()) -> tuple[Accessor, ...]:
+        """Who reaches the members called ``names``, without the functions that lock.
+
+        The most sampled come first, then those whose code names them most often. ``holders`` are known to take the
+        lock.
+        """
+        found = {name: one for name, one in self.tallied(names).items() if not takes_lock(name)}
+        ranked = sorted(found.items(), key=lambda pair: (-pair[1].samples, -pair[1].accesses, pair[0]))
+        return tuple(
+            Accessor(name, one.samples, tuple(one.reads), tuple(one.writes), True if name in holders else None)
+            for name, one in ranked
+        )
+
+    def tallied(self, names: Sequence[str]) -> dict[str, FunctionTally]:
+        """Every function seen on the members called ``names``, or whose code touches them."""
+        found: dict[str, FunctionTally] = {}
+        for member in (member for finding in self.same for member in own_members(finding)):
+            for function in member.functions if member.top in names else ():
+                found.setdefault(function.name, FunctionTally()).add(member.top, function)
+            seen = {function.name for function in member.functions}
+            for path in member.callers if member.top in names else ():
+                if path.functions[0] not in seen:
+                    found.setdefault(path.functions[0], FunctionTally()).samples += path.count
+        for name in names:
+            for one in (one for part in self.code(name) for one in part.functions):
+                tally = found.setdefault(one.function, FunctionTally())
+                tally.accesses += one.counts.total
+                tally.reads |= {name: None} if one.counts.reading else {}
+                tally.writes |= {name: None} if one.counts.writing else {}
+        return found
 
 
 def case_of(finding: Finding, others: Sequence[Finding], base: AdvicePremises) -> Case | None:
@@ -193,17 +234,6 @@ def _member_named(layout: Layout, name: str, layouts: Layouts, depth: int = 0) -
     return None
 
 
-def top(path: str) -> str:
-    """The member of the outermost record that a path begins with."""
-    return path.partition(".")[0].partition("[")[0]
-
-
-def main_member(case: Case) -> str:
-    """The member that most of the line's contention with itself falls on; empty where none is known."""
-    own = {one.victim.member: case.share(one.victim.member) for one in case.finding.cost.sharings}
-    return max((name for name in own if own[name] > 0), key=lambda name: own[name], default="")
-
-
 @dataclass(slots=True)
 class FunctionTally:
     """What one function does: samples, accesses in its code, and the members it was seen or is known to touch."""
@@ -221,43 +251,6 @@ class FunctionTally:
         self.writes |= {name: None} if function.stores or function.writes_inferred else {}
 
 
-def sampled(case: Case, names: Sequence[str]) -> dict[str, int]:
-    """Samples by function on the members called ``names``, on all lines of objects of the type."""
-    return {name: one.samples for name, one in tallied(case, names).items() if one.samples}
-
-
-def accessors(case: Case, names: Sequence[str], holders: Sequence[str] = ()) -> tuple[Accessor, ...]:
-    """Who reaches the members called ``names``, without the functions that lock.
-
-    The most sampled come first, then those whose code names them most often. ``holders`` are known to take the lock.
-    """
-    found = {name: one for name, one in tallied(case, names).items() if not takes_lock(name)}
-    ranked = sorted(found.items(), key=lambda pair: (-pair[1].samples, -pair[1].accesses, pair[0]))
-    return tuple(
-        Accessor(name, one.samples, tuple(one.reads), tuple(one.writes), True if name in holders else None)
-        for name, one in ranked
-    )
-
-
-def tallied(case: Case, names: Sequence[str]) -> dict[str, FunctionTally]:
-    """Every function seen on the members called ``names``, or whose code touches them."""
-    found: dict[str, FunctionTally] = {}
-    for member in (member for finding in case.same for member in own_members(finding)):
-        for function in member.functions if member.top in names else ():
-            found.setdefault(function.name, FunctionTally()).add(member.top, function)
-        seen = {function.name for function in member.functions}
-        for path in member.callers if member.top in names else ():
-            if path.functions[0] not in seen:
-                found.setdefault(path.functions[0], FunctionTally()).samples += path.count
-    for name in names:
-        for one in (one for part in case.code(name) for one in part.functions):
-            tally = found.setdefault(one.function, FunctionTally())
-            tally.accesses += one.counts.total
-            tally.reads |= {name: None} if one.counts.reading else {}
-            tally.writes |= {name: None} if one.counts.writing else {}
-    return found
-
-
 def functions_by_member(layout: Layout, layouts: Layouts, accesses: AccessMap | None) -> dict[str, int]:
     """How many functions touch each member, by its name; empty where the code was not followed.
 
@@ -267,8 +260,8 @@ def functions_by_member(layout: Layout, layouts: Layouts, accesses: AccessMap | 
         return {}
     found: dict[str, set[str]] = {member.name: set() for member in layout.members if member.name}
     for part in accesses_of(layout, layouts, accesses).members:
-        if top(part.path) in found:
-            found[top(part.path)].update(one.function for one in part.functions)
+        if top_member(part.path) in found:
+            found[top_member(part.path)].update(one.function for one in part.functions)
     return {name: len(functions) for name, functions in found.items()}
 
 

@@ -30,18 +30,7 @@ from linesmith.analyzer.model import (
     TriageKind,
 )
 from linesmith.analyzer.sharing.parts import is_of_each, own_members
-from linesmith.tuner.structure.case import (
-    Allocation,
-    Case,
-    accessors,
-    at,
-    explained,
-    main_member,
-    sampled,
-    shrunk,
-    tallied,
-    with_member,
-)
+from linesmith.tuner.structure.case import Allocation, Case, at, explained, shrunk, with_member
 
 # Of the accesses that write a member so many are single atomic instructions in one that needs no lock.
 ATOMIC_SHARE = 0.5
@@ -68,7 +57,7 @@ def sharding(case: Case) -> Iterator[StructuralAdvice]:
     if lock is None or TriageKind.LOCK_CONTENTION not in case.kinds or is_lock(case.layout.name):
         return
     # What goes with the lock: members it probably protects that the profile shows and that are no atomic counters.
-    guarded = tuple(one for one in lock.members if sampled(case, (one.member,)) and not _atomic(case, one.member))
+    guarded = tuple(one for one in lock.members if case.sampled((one.member,)) and not _atomic(case, one.member))
     names = (lock.name, *(one.member for one in guarded))
     yield StructuralAdvice(
         StructureKind.SHARD,
@@ -76,7 +65,7 @@ def sharding(case: Case) -> Iterator[StructuralAdvice]:
         names,
         _sentence(case, names),
         reasons=tuple(_reasons(case, lock, guarded)),
-        accessors=_running(accessors(case, names, lock.holders)),
+        accessors=_running(case.accessors(names, lock.holders)),
         before=(case.layout,),
         notes=(*_unseen(case, lock, guarded), *_notes(case, names)),
     )
@@ -98,7 +87,7 @@ def _sentence(case: Case, names: Sequence[str]) -> str:
 
 def _read_share(case: Case, lock: str) -> float:
     """Of the samples of functions that take or release the lock, those that do so for reading."""
-    seen = {name: count for name, count in sampled(case, (lock,)).items() if takes_lock(name)}
+    seen = {name: count for name, count in case.sampled((lock,)).items() if takes_lock(name)}
     reading = sum(count for name, count in seen.items() if lets_readers_in(name))
     return reading / sum(seen.values()) if seen else 0.0
 
@@ -107,7 +96,7 @@ def _unseen(case: Case, lock: ContendedLock, guarded: Sequence[Protected]) -> It
     """What is not known of what the lock protects, where nothing of it was seen."""
     if guarded:
         return
-    if names := ", ".join(one.member for one in lock.members if not sampled(case, (one.member,))):
+    if names := ", ".join(one.member for one in lock.members if not case.sampled((one.member,))):
         yield f"It probably protects {names}, but the profile shows none of them: other data may lie behind pointers."
     else:
         yield "What it protects the code does not tell: it may lie in other objects."
@@ -127,7 +116,7 @@ def _reasons(case: Case, lock: ContendedLock, guarded: Sequence[Protected]) -> I
     share = case.share(lock.name)
     if share:
         yield f"{share:.0%} of the {case.finding.unit} on its line are of {lock.name}, after another CPU's store to it"
-    waiting = [name for name in sampled(case, (lock.name,)) if takes_lock(name)]
+    waiting = [name for name in case.sampled((lock.name,)) if takes_lock(name)]
     if waiting:
         yield f"taken and released there by {', '.join(waiting[:4])}"
     if share_reading := _read_share(case, lock.name):
@@ -167,9 +156,7 @@ def shrinking(case: Case) -> Iterator[StructuralAdvice]:
         return
     for one in smaller:
         stays = "Who waits for the lock still does: what goes is the second line that travels with it."
-        yield replace(
-            one, reasons=reasons, accessors=_running(accessors(case, (lock.name,))), notes=(stays, *one.notes)
-        )
+        yield replace(one, reasons=reasons, accessors=_running(case.accessors((lock.name,))), notes=(stays, *one.notes))
 
 
 def _object(finding: Finding) -> int | None:
@@ -251,7 +238,7 @@ class _Counting:
 
 def counting_apart(case: Case) -> Iterator[StructuralAdvice]:
     """Advice for a member of a record that sampled functions count with and that is truly shared, or for many."""
-    name, first = main_member(case), case.finding.objects[0]
+    name, first = case.main_member(), case.finding.objects[0]
     if is_of_each(case.layout.name, first.origin, first.variable):
         return
     if TriageKind.TRUE_SHARING not in case.kinds or case.share(name) < SECOND_SHARE:
@@ -269,7 +256,7 @@ def counting_apart(case: Case) -> Iterator[StructuralAdvice]:
         (name,),
         _counter_sentence(found),
         reasons=tuple(_counter_reasons(case, found)),
-        accessors=accessors(case, (name,)),
+        accessors=case.accessors((name,)),
         before=(case.layout,),
         notes=tuple(_counter_notes(found)),
     )
@@ -295,7 +282,7 @@ def _counters_apart(case: Case) -> Iterator[StructuralAdvice]:
         names,
         f"count {listed} per CPU and add up where they are read",
         reasons=(f"{share:.0%} of the {case.finding.unit} on their line are of one, after another CPU's store to one",),
-        accessors=accessors(case, names),
+        accessors=case.accessors(names),
         before=(case.layout,),
         notes=("Who reads them then visits every CPU's part, or lives with sums that are a little old.",),
     )
@@ -318,7 +305,7 @@ def _may_count(case: Case, name: str, member: Member) -> bool:
 
 def _counting(case: Case, name: str) -> _Counting:
     parts = case.code(name)
-    seen = tallied(case, (name,)).values()
+    seen = case.tallied((name,)).values()
     updates = sum(one.samples for one in seen if one.writes)
     accesses = case.ground.accesses
     ways = writing_ways(case.layout.id, *case.span(name), accesses) if accesses is not None else {}

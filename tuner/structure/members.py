@@ -32,7 +32,6 @@ from linesmith.tuner.structure.case import (
     WORD,
     Allocation,
     Case,
-    accessors,
     at,
     behind,
     embedded,
@@ -263,7 +262,7 @@ def _advice_for_owned(case: Case, record: Layout, pointer: str, reasons: tuple[s
         ways = tuple(pulled_in(record, base.layouts, home, Pulling(pointer), functions))
     except StructureRefused:
         return
-    reached = accessors(replace(case, layout=record), (pointer,))
+    reached = replace(case, layout=record).accessors((pointer,))
     for one in dict.fromkeys((ways[0], ways[-1])):
         yield replace(one, reasons=reasons, accessors=reached, notes=(*one.notes, *_instead(home, case.layout)))
 
@@ -293,7 +292,7 @@ def reading_first(case: Case) -> Iterator[StructuralAdvice]:
                 f"{blamed.most / total:.0%} of the line's {case.finding.unit}, at most, waited for stores to {name}",
                 f"{', '.join(blind[:4])} was seen storing to it; its code never reads it",
             ),
-            accessors=accessors(case, (name,)),
+            accessors=case.accessors((name,)),
             before=(case.layout,),
             notes=(_UNKNOWN.format(name=name),),
         )
@@ -344,7 +343,7 @@ def pushing_out(case: Case) -> Iterator[StructuralAdvice]:
             f"{pair.reader} waits for stores to {pair.writer}: {pair.weight:,} {case.finding.unit}",
             f"no order of the members parts them: {reason}",
         ),
-        accessors=accessors(case, (pair.writer,)),
+        accessors=case.accessors((pair.writer,)),
         before=(case.layout,),
         notes=tuple(_apart_notes(case.layout, pair.writer)),
     )

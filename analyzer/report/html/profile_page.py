@@ -42,15 +42,7 @@ from linesmith.analyzer.report.findings import (
     share_of_member,
 )
 from linesmith.analyzer.report.hot import record_rows, unit
-from linesmith.analyzer.report.html.page import (
-    Emphasis,
-    figure,
-    layout_pair,
-    memory_rows,
-    render_page,
-    touched_cells,
-    why,
-)
+from linesmith.analyzer.report.html import page
 from linesmith.analyzer.report.prose import counted, first_of, labelled
 from linesmith.analyzer.report.record_changes import (
     record_answers,
@@ -108,7 +100,7 @@ def render_profile(suggested: Suggested, part: ProfileSection, unchecked: Sequen
         "remarks": remark_rows(profile, MOST_REMARKS),
         "unchecked": (*unchecked, *left_out_rows(part.left_out, profile)),
     }
-    return render_page("profile.html", content)
+    return page.render_page("profile.html", content)
 
 
 def _facts(suggested: Suggested, part: ProfileSection) -> Iterator[tuple[str, str]]:
@@ -145,8 +137,8 @@ def _finding(finding: Finding, ones: Sequence[Numbered], suggested: Suggested, p
         "title": record.title if record else type_of(finding) or "object not known",
         "doubt": finding.objects[0].doubt if type_of(finding) else "",
         "facts": (("share", share_of_line(finding)), *address, *line_facts(finding), *simulated),
-        "drawing": figure(drawn) if drawn else Markup(""),
-        "cells": touched_cells(drawn) if drawn else (),
+        "drawing": page.figure(drawn) if drawn else Markup(""),
+        "cells": page.touched_cells(drawn) if drawn else (),
         # A member with its share of what is contended on the line, and its functions in words.
         "members": [
             (one, share_of_member(one, finding), first_of([*map(_function, one.functions)], MOST_FUNCTIONS))
@@ -176,13 +168,13 @@ def _candidate(one: Numbered, suggested: Suggested, profile: Profile) -> Section
     """Everything on one candidate, with the heat of all lines on which its record was found."""
     candidate, layouts = one.candidate, suggested.layouts
     heat = member_heat(one.line.finding, suggested.findings)
-    pair = layout_pair(
+    pair = page.layout_pair(
         f"candidate-{one.number}",
         (candidate.before, layouts),
         (candidate.after, layouts),
-        Emphasis(candidate.moved, concerned_names(candidate) | frozenset(list(heat)[:MOST_HOT]), heat),
+        page.Emphasis(candidate.moved, concerned_names(candidate) | frozenset(list(heat)[:MOST_HOT]), heat),
         heat_of(candidate.before, layouts, suggested.findings, profile),
-        memory_rows(*candidate.memory),
+        page.memory_rows(*candidate.memory),
     )
     return {
         "name": one.name,
@@ -191,7 +183,7 @@ def _candidate(one: Numbered, suggested: Suggested, profile: Profile) -> Section
         "facts": _grouped((*layout_rows(one, suggested), *labelled("replayed", judged_rows(candidate.judgement)))),
         "pair": pair,
         "meetings": meetings(candidate),
-        "why": why(one.steps, one.line.finding, f"with candidate {one.name}"),
+        "why": page.why(one.steps, one.line.finding, f"with candidate {one.name}"),
         "notes": notes_of(one),
     }
 
