@@ -123,7 +123,7 @@ Given = TypeVar("Given", bound=BenchmarkSettings)
 
 
 class NamedBenchmark(Benchmark, Generic[Given]):
-    """A benchmark with settings of one ``kind``; whatever is wrong with these or its output is said under its name."""
+    """A benchmark with settings of one ``kind``; errors about these or its output name it."""
 
     kind: type[Given]
 
