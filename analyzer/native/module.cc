@@ -188,8 +188,8 @@ RecordTable ReadDwarfTable(const std::string& path, unsigned threads, const Name
   const nb::gil_scoped_release release;
   std::unique_ptr<DebugInfo> info = LoadDebugInfo(path, directories);
   const std::vector<Record> records = ReadRecords(*info, threads, report);
-  // Unmapping a large file takes as long as writing a quarter of the documents. It is ahead of them, so that not
-  // both take memory.
+  // Unmapping a large file takes as long as writing a quarter of the documents. It is ahead of them, so that
+  // not both take memory.
   std::jthread closing([&info] { info.reset(); });
   return RecordTable(records, threads);
 }

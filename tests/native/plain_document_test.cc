@@ -43,7 +43,8 @@ TEST(PlainDocument, RefusesEachOtherCharacterAtEachPlace) {
     for (std::size_t place = 0; place < 19; ++place) {
       std::string text(19, '~');
       text[place] = static_cast<char>(character);
-      EXPECT_EQ(IsPlain("\xb3" + text), character >= 0x20 && character < 0x7f) << character << " at " << place;
+      EXPECT_EQ(IsPlain("\xb3" + text), character >= 0x20 && character < 0x7f)
+          << character << " at " << place;
     }
   }
 }

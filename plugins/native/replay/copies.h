@@ -36,8 +36,8 @@ inline bool Misses(const Copies& copies, std::uint32_t cpu, bool stores) {
   return copies.HeldBy(cpu) ? stores && copies.owner != cpu + 1 : copies.holders != 0;
 }
 
-// The same where nothing but misses is asked for: `holders` has a bit for each CPU with a copy, and whoever is
-// alone may store without asking.
+// The same where nothing but misses is asked for: `holders` has a bit for each CPU with a copy, and whoever
+// is alone may store without asking.
 inline bool MissesAndChanges(std::uint64_t& holders, std::uint32_t cpu, bool stores) {
   const std::uint64_t before = holders;
   holders = (stores ? 0 : before) | std::uint64_t{1} << cpu;

@@ -124,7 +124,8 @@ void ReplayedScene::Go(const Relocated& places, const std::vector<std::uint32_t>
   // By use, where it always touches the same bytes of one line that is no other object's.
   std::vector<Bytes> alone(uses.size(), Bytes{kNotChosen, 0, 0});
   for (const std::uint32_t use : wanted) {
-    if (first[use + 1] - first[use] == 1 && shared[touched[first[use]].line] == 0 && !places.Sharded(uses[use]))
+    if (first[use + 1] - first[use] == 1 && shared[touched[first[use]].line] == 0 &&
+        !places.Sharded(uses[use]))
       alone[use] = touched[first[use]];
   }
   std::vector<std::vector<Touch>> later(lines);
