@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.layouts.collection import Layouts
@@ -50,6 +50,8 @@ LABEL = 10
 # A change with so many lines of text has room for all of its cache lines.
 ROOMY = 38
 MOST_WHY, MOST_FUNCTIONS = 2, 2
+# Rows that are left out where there is no room for all, one after the other.
+GOES_FIRST = ("lines", "also", "interval", "replayed", "remains")
 MOST_ROWS, MOST_REASONS, MOST_ACCESSORS = 2, 3, 4
 # Files that a reader has to give, or gave none of.
 PLAN = "PLAN.toml: see docs/tuning.md"
@@ -118,21 +120,32 @@ def change_block(suggested: Suggested, answer: RecordAnswer, columns: int, most:
     title = prose(f"{answer.rank}  {answer.title}: {first.what}{name}", then="   ", columns=columns)
     commands = "\n".join(_commands(first, answer, suggested, columns) if suggested.given else ()).splitlines()
     block = title.splitlines()
-    room, lines_of = most - len(block) - len(commands), list[list[str]]()
+    room, lines_of = most - len(block) - len(commands), list[tuple[str, list[str]]]()
     # Pairs for which there is no room are in the sum of what is not listed; one says why before lines are drawn.
     drawn = MOST_LINES if most >= ROOMY else MOST_LINES // 2
     sizes = [*((drawn, pairs) for pairs in range(MOST_WHY, 0, -1)), (1, 1)] if first.numbered else [(drawn, 0)]
     for lines_drawn, pairs in sizes:
         rows = _block_rows(answer, suggested, columns, lines_drawn, pairs)
-        lines_of = [label_rows([row], LABEL, columns)[0].splitlines() for row in rows]
-        if sum(map(len, lines_of)) <= room:
+        lines_of = [(row[0], label_rows([row], LABEL, columns)[0].splitlines()) for row in rows]
+        if sum(len(shown) for _, shown in lines_of) <= room:
             break
-    for shown in lines_of:
+    for label in GOES_FIRST:
+        if sum(len(shown) for _, shown in lines_of) > room:
+            lines_of = [one for one, of in zip(lines_of, _labels(lines_of), strict=True) if of != label]
+    for _, shown in lines_of:
         room -= len(shown)
         if room < 0:
             break
         block += shown
     return [*block, *commands]
+
+
+def _labels(rows: Iterable[tuple[str, object]]) -> Iterator[str]:
+    """The label of each row: one without continues the row before."""
+    label = ""
+    for own, _ in rows:
+        label = own or label
+        yield label
 
 
 def _block_rows(answer: RecordAnswer, suggested: Suggested, columns: int, most: int, pairs: int) -> Iterator[Labelled]:

@@ -375,7 +375,7 @@ def _met(one: RecordContention, same: Sequence[tuple[PairGroup, str]], most: int
 def shown_name(one: RecordContention, name: str) -> str:
     """A member, with a mark where it may be another one; one of another object on the line without the distance."""
     if one.name and name.startswith("0x"):
-        return f"what is at {name} of the line"
+        return f"what is at {name} of the line" if one.lines == 1 else "bytes beside it"
     shown = _NEIGHBOUR.sub(lambda found: f"{found[1]} {'before' if found[2] else 'behind'} it", name)
     return f"{shown} (?)" if any(INDEX.sub("", name) in doubted(finding) for finding in one.findings) else shown
 

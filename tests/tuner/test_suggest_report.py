@@ -193,6 +193,17 @@ def test_where_there_is_little_room_one_pair_says_why_and_the_net_is_of_the_othe
     assert "others net of all misses on the record that are not listed: 6 -> 5 " in words
 
 
+def test_on_a_narrow_screen_the_drawing_goes_before_what_the_change_saves_and_costs() -> None:
+    text = suggest.render_text(replace(suggested(proposed(LOSING)), given=("vmlinux", "c2c.txt")), 40)
+    assert [label for label in ("lines", "saves", "worse", "others", "size", "checked") if f"\n  {label} " in text] == [
+        "saves",
+        "worse",
+        "others",
+        "size",
+        "checked",
+    ]
+
+
 def test_what_an_alignment_asks_of_the_allocator_is_on_the_screen() -> None:
     where = "objects are allocated at multiples of 64 bytes: malloc() need not."
     candidate = replace(moved(), notes=(f"Holds only where {where}", "Only the layout was checked."))
