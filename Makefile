@@ -25,6 +25,7 @@ help: ## List the targets
 .PHONY: demo
 demo: $(VENV)/.ready-run ## Run the whole pipeline on the example program of the package
 	@$(BIN)/linesmith demo
+	@echo "the same step by step: docs/tutorial.md"
 
 .PHONY: test
 test: $(VENV)/.ready-dev native | real-parts ## Run the tests (minutes; real kernel parts are fetched once)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,7 +26,7 @@ from linesmith.analyzer.base.errors import (
     TraceError,
     TypeNotFound,
 )
-from linesmith.analyzer.cli.options import FIRST_REPORT
+from linesmith.analyzer.cli.options import EXPLAINED, FIRST_REPORT, words_to_go_on
 from linesmith.analyzer.cli.output import check_destinations, deliver, remark, say, shown
 
 if TYPE_CHECKING:
@@ -226,14 +227,20 @@ def _not_held(found: Explanation, record: str) -> NothingToSuggest | TypeNotFoun
 
     recognised = (thing.type for one in found.findings for thing in one.objects if thing.type)
     names = dict.fromkeys((*(one.name for one in found.records if one.name), *recognised))
-    see = f"see `linesmith hot {found.reading.identity.path} {found.profile.source}`"
-    instead = f"found: {listed(names, MOST_NAMES)}" if names else f"no object was recognised on any line; {see}"
+    unknown = f"no object was recognised on any line; see `{hot_command(found)}`"
+    instead = f"found: {listed(names, MOST_NAMES)}" if names else unknown
     none = f"no line of {found.profile.source} holds {record}"
     if not found.reading.layouts.variants(record):
         near = records_meant(found.reading.layouts, record)
         meant = f" ({near})" if near else ""
         raise TypeNotFound(f"{none}: no such type or variable{meant}; {instead}")
     return NothingToSuggest(f"{none}; {instead}")
+
+
+def hot_command(found: Explanation) -> str:
+    """The command, as a shell takes it, that shows all of the profile as this command explained it."""
+    files = Path(found.reading.identity.path), Path(found.profile.source)
+    return shlex.join(("linesmith", "hot", *words_to_go_on(*files, EXPLAINED)))
 
 
 def _with_snapshot(profile: Profile, path: Path, elf: ElfIdentity) -> Profile:

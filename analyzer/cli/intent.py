@@ -12,7 +12,7 @@ import click
 
 from linesmith.analyzer.base.errors import IntentError, NothingToSuggest
 from linesmith.analyzer.cli import options, premises
-from linesmith.analyzer.cli.analysis import analyse, load, root_of, side
+from linesmith.analyzer.cli.analysis import analyse, hot_command, load, root_of, side
 from linesmith.analyzer.cli.options import EXISTING, EXISTING_FILE
 
 if TYPE_CHECKING:
@@ -163,8 +163,7 @@ def _held(found: Explanation) -> tuple[Layout, tuple[Finding, ...]]:
     lines = [one for one in (*found.findings, *found.colder) if one.objects and one.objects[0].layout is not None]
     named = [one.objects[0].layout for one in lines if one.objects[0].type == found.narrowed_to]
     if not named:
-        elf, profile = found.reading.identity.path, found.profile.source
-        raise NothingToSuggest(f"{profile} names no layout of that type; see `linesmith hot {elf} {profile}`")
+        raise NothingToSuggest(f"{found.profile.source} names no layout of that type; see `{hot_command(found)}`")
     record = named[0] or 0
     return found.reading.layouts.by_id(record), tuple(one for one in lines if one.objects[0].layout == record)
 

@@ -73,7 +73,6 @@ _PATCH = "example.patch"
 _NEXT = """\
 next: linesmith record -o profile -- ./program   # your own program, built with -g
       linesmith hot ./program profile            # then what it prints as next
-the same step by step: docs/tutorial.md
 """
 _WRITTEN = """\
 {profile} is in the form of a perf c2c report. Its figures were written for this example, not recorded: \

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 
 from linesmith.analyzer.base.text import listed
 from linesmith.analyzer.layouts.collection import Layouts
@@ -62,6 +63,7 @@ _OWN_FILE = (
 )
 _UNREAD = "the source, which was not read; "
 # Words of other chapters: of the note on what was checked, of a diagnosis.
+_NO_CALLERS = re.compile(r"[,;] callers not recorded")
 _OF_LINE = re.compile(r" \((\d+(?:\.\d+)?%) of the line\)")
 # How a note begins on what an alignment asks of the allocation of objects.
 _ONLY_WHERE = "Holds only where "
@@ -79,7 +81,7 @@ def nothing_to_change(suggested: Suggested, answers: Sequence[RecordAnswer], col
     why, where = reason_of(line) if line else first.reason, f" in {first.record}" if first.record else ""
     share = f"{first.share:.1%} of the {unit}"
     rows = prose(f"Nothing to change{where}, with {share}: {why}.", columns=columns).splitlines()
-    rows += label_rows(_not_changed(suggested, first, line, unit), LABEL, columns)
+    rows += label_rows(_told_once(_not_changed(suggested, first, line, unit)), LABEL, columns)
     spread = next((one.record for one in answers if one.record and not one.lines and one.share >= WORTH_CHANGING), "")
     if spread and suggested.given:
         words = ("linesmith", "suggest", *suggested.given, "--type", spread)
@@ -125,7 +127,7 @@ def change_block(suggested: Suggested, answer: RecordAnswer, columns: int, most:
     drawn = MOST_LINES if most >= ROOMY else MOST_LINES // 2
     sizes = [*((drawn, pairs) for pairs in range(MOST_WHY, 0, -1)), (1, 1)] if first.numbered else [(drawn, 0)]
     for lines_drawn, pairs in sizes:
-        rows = _block_rows(answer, suggested, columns, lines_drawn, pairs)
+        rows = _told_once(_block_rows(answer, suggested, columns, lines_drawn, pairs))
         lines_of = [(row[0], label_rows([row], LABEL, columns)[0].splitlines()) for row in rows]
         if sum(len(shown) for _, shown in lines_of) <= room:
             break
@@ -146,6 +148,13 @@ def _labels(rows: Iterable[tuple[str, object]]) -> Iterator[str]:
     for own, _ in rows:
         label = own or label
         yield label
+
+
+def _told_once(rows: Iterable[Labelled]) -> Iterator[Labelled]:
+    """The rows, of which only the first that says so says that callers were not recorded."""
+    met = count()
+    for label, text in rows:
+        yield label, _NO_CALLERS.sub(lambda found: "" if next(met) else found[0], text)
 
 
 def _block_rows(answer: RecordAnswer, suggested: Suggested, columns: int, most: int, pairs: int) -> Iterator[Labelled]:
@@ -169,9 +178,7 @@ def layout_rows(
 ) -> Iterator[Labelled]:
     """What a reviewer asks of a candidate, with at most so many cache lines, and of the ``pairs`` that miss less.
 
-    A row without a label continues another.
-
-    Where there is no room for all, the last ones can be left out.
+    A row without a label continues another. Where there is no room for all, the last ones can be left out.
     """
     candidate, finding = one.candidate, one.line.finding
     record = [it for it in suggested.findings if it.objects and it.objects[0].layout == finding.objects[0].layout]
@@ -263,7 +270,7 @@ def _gains_and_losses(
 
     def code(victim: str, writer: str, *, loads: bool = False) -> str:
         texts = [*_code(victim, writer, known, stores=writer not in told, loads=loads)]
-        texts += ["callers not recorded"] if texts and not (told or known.calls_known) else []
+        texts += ["callers not recorded"] if texts and not known.calls_known else []
         told.add(writer)
         return f" ({'; '.join(texts)})" if texts else ""
 

@@ -331,7 +331,7 @@ def _fewer(one: RecordContention, name: str) -> str:
         return _REMEDIES[TriageKind.LOCK_CONTENTION].format(name)
     declared = f"{known.type} {known.path}" if known else inside
     remedy = next(words for shape, words in _FEWER if re.search(shape, declared))
-    if is_of_each(one.name, *one.places[:1]):
+    if is_of_each(next(iter(one.places), ""), one.name):
         remedy = remedy.replace("per CPU or in", "in").replace("a counter: per CPU, ", "")
     if remedy == _OTHER_ALGORITHM and known and known.write_inferred and not known.writes:
         remedy = "its store to {} is inferred from the code, not sampled: record stores to be sure"

@@ -310,7 +310,7 @@ def doubt_of_build(profile: Profile, found: Iterable[Finding], *, another: bool,
     """A sentence on a report that is not known to be of the build of the ELF file; empty for one that is."""
     firsts = [finding.objects[0] for finding in found if finding.objects and not finding.simulated]
     if others := dict.fromkeys(one.type for one in firsts if one.laid_out_otherwise):
-        told = "its members are told by the functions that access them"
+        told = "its members are identified by the functions that access them"
         return f"In the build of the report, {listed(others, MOST_NAMED)} is in another layout: {told}."
     if same or profile.recording or (profile.sampling and not another):
         return ""

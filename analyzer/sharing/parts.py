@@ -47,16 +47,25 @@ OF_LINE = " of line "
 OF_OTHER, INDEX = " of ", re.compile(r"\[\d+\]")
 
 
-# Records of which each CPU or thread has its own, by their names and what their memory is called.
+# What is behind the name of a variable of which there are several.
+OF_CPU = re.compile(r" of CPU \d+\Z|\[\d+\]\Z|(?<=struct page) struct page\Z")
+# Records, caches and variables of which each task, thread or CPU has its own, also where no snapshot says so.
 _OF_EACH = re.compile(
-    r"per-CPU |\btask_struct\b|(?:\b|_)(?:per_?|p)cpu(?:\b|_)|(?:\b|_)thr(?:ead)?(?:_(?:ctx|data|info|local|stats))?\b",
-    re.I,
+    r"task_struct|thread_info|optimistic_spin_node|osq_node|pcpu_hot|per_cpu_(pages|nodestat)|kmem_cache_cpu"
+    r"|memcg_stock_pcp|(ha_)?thread_ctx|ha_thread_info"
 )
 
 
-def is_of_each(*names: str) -> bool:
-    """Whether each CPU, or each thread, has such an object already: ``names`` are of the record and of its memory."""
-    return any(map(_OF_EACH.search, names))
+def memory_of(origin: str) -> str:
+    """What the memory of an object is called, without its size and CPU, other caches and who points to it."""
+    origin = re.split(r" \(|;|, merged", origin)[0]
+    return OF_CPU.sub("", "stack" if origin == "stack stack" else origin)
+
+
+def is_of_each(origin: str, *names: str) -> bool:
+    """Whether each CPU, task or thread has such an object: ``names`` are of the record and the variable."""
+    kind, _, name = memory_of(origin).partition(" ")
+    return kind == ObjectKind.PER_CPU or any(map(_OF_EACH.fullmatch, (name, *names)))
 
 
 def own_members(finding: Finding) -> tuple[LineMember, ...]:
@@ -70,9 +79,7 @@ def straddling(
 ) -> str:
     """The member of the line's first object that lies on this line and on another hot one; ``""`` without one.
 
-    ``lines`` are those of the profile by address.
-
-    Arrays are left out: their elements are used one by one.
+    ``lines`` are those of the profile by address. Arrays are left out: their elements are used one by one.
     """
     owner = objects[0] if objects else None
     if owner is None or owner.layout is None or owner.outcome is not Outcome.RESOLVED or line.address is None:

@@ -7,7 +7,6 @@ contended loads, of a recording in misses after stores by other CPUs.
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -31,10 +30,12 @@ from linesmith.analyzer.sharing.cost import recorded_cost
 from linesmith.analyzer.sharing.findings import type_of
 from linesmith.analyzer.sharing.parts import (
     INDEX,
+    OF_CPU,
     OF_LINE,
     OF_OTHER,
     RecordFrame,
     functions_of,
+    memory_of,
     names_by_address,
     part_names,
 )
@@ -51,8 +52,6 @@ MOST_USERS = 12
 # Variables that are locks are called by their own name, and those of records up to this size (counters, list heads).
 _SMALL = 32
 _OFFSET = "0x"
-# What is behind the name of a variable of which there are several.
-_OF_CPU = re.compile(r" of CPU \d+\Z|\[\d+\]\Z|(?<=struct page) struct page\Z")
 _VARIABLES = (ObjectKind.GLOBAL, ObjectKind.PER_CPU)
 
 
@@ -262,23 +261,21 @@ def _memory(area: ObjectArea | None) -> str:
     """``slab filp``, ``global init_pid_ns``, ``stack``."""
     if area is None or area.kind is ObjectKind.HEAP:
         return ""
-    return _OF_CPU.sub("", area.name if area.name.endswith(area.kind.value) else f"{area.kind.value} {area.name}")
+    return OF_CPU.sub("", area.name if area.name.endswith(area.kind.value) else f"{area.kind.value} {area.name}")
 
 
 def area_name(area: ObjectArea | None) -> str:
     """What ``record_name`` calls an object of that memory."""
     if area is None:
         return ""
-    name = _OF_CPU.sub("", area.name) if area.kind in _VARIABLES else ""
+    name = OF_CPU.sub("", area.name) if area.kind in _VARIABLES else ""
     type_ = next(iter(area.types), name)
     return name if name and _says_more(type_, area.size) else type_
 
 
 def _origin(finding: Finding) -> str:
-    """What the memory of a line's object is called, without its size and who points to it."""
-    origin = finding.objects[0].origin if finding.objects else ""
-    origin = re.split(r" \(|;|, merged", origin)[0]
-    return _OF_CPU.sub("", "stack" if origin == "stack stack" else origin)
+    """What the memory of a line's object is called."""
+    return memory_of(finding.objects[0].origin) if finding.objects else ""
 
 
 def record_name(finding: Finding) -> str:

@@ -240,7 +240,7 @@ def _notes(confirmed: Confirmed, candidate: Candidate) -> tuple[str, ...]:
             "the patch is verified for the tree's configuration"
         )
         if not any(one.after < one.before for one in seen.residuals):
-            notes.append("the change parts no members; what it saves is between objects, as the ELF file lays them out")
+            notes.append("the change separates no members; it saves between objects, as the ELF file lays them out")
     if (candidate.before.line, candidate.before.name) != (declared.record.line, "") and candidate.before.name:
         recorded = candidate.before.place
         if not recorded.endswith(declared.place):

@@ -18,6 +18,8 @@ from linesmith.analyzer.layouts.gaps import ObjectStarts, Span, meeting_phases
 from linesmith.analyzer.model import Candidate, Layout, Member, Residual
 
 _ROUNDING = 1e-9
+# Pairs of members that the tree does not have refuse a patch when they make this share of what is saved.
+_SAVED_BY_ABSENT = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +122,10 @@ def _check_saving(candidate: Candidate, before: Located, residuals: tuple[Residu
     """What the change saves must be there in the tree's configuration: the members, and the lines that they share."""
     like = "configure it like the ELF file: --build DIR with its compile_commands.json, or --cflags for a program"
     absent = _names(candidate.before) - _names(before.moved)
-    saving = (pair for pair, (old, new) in candidate.judgement.by_pair.items() if old > new)
-    if missing := next((name for pair in saving for name in pair if name in absent), None):
+    saved = {pair: old - new for pair, (old, new) in candidate.judgement.by_pair.items() if old > new}
+    lost = {pair: count for pair, count in saved.items() if absent.intersection(pair)}
+    if lost and sum(lost.values()) >= _SAVED_BY_ABSENT * sum(saved.values()):
+        missing = next(name for name in max(lost, key=lost.__getitem__) if name in absent)
         raise VerificationFailed(
             f"the tree's configuration has no member `{missing}` in {candidate.type}, whose misses the change saves;"
             f" {like}"
@@ -129,8 +133,8 @@ def _check_saving(candidate: Candidate, before: Located, residuals: tuple[Residu
     promised, parted = (any(one.after < one.before for one in some) for some in (candidate.residuals, residuals))
     if promised and not parted:
         raise VerificationFailed(
-            f"in the tree's configuration the change parts no members of {candidate.type}: they meet as rarely without"
-            f" it ({difference}); {like}"
+            f"in the tree's configuration the change separates no members of {candidate.type}: they meet as rarely"
+            f" without it ({difference}); {like}"
         )
 
 

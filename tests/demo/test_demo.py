@@ -61,7 +61,8 @@ def test_the_members_that_readers_are_said_to_load_are_those_that_miss(output: s
 
 def test_there_is_one_next_step(output: str) -> None:
     assert output.count("\nnext: linesmith record ") == 1
-    assert output.rstrip().endswith("the same step by step: docs/tutorial.md")
+    assert output.rstrip().endswith("# then what it prints as next")
+    assert "docs/tutorial" not in output, "which an installed package has not"
 
 
 def test_a_pair_has_one_number_whoever_counts_it(output: str) -> None:

@@ -6,8 +6,10 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from contextlib import suppress
+from importlib.util import module_from_spec, spec_from_file_location
 from itertools import accumulate, pairwise
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from linesmith_command import LINESMITH, linesmith
 
+from linesmith.analyzer.access import store as answers
 from linesmith.analyzer.base import files
 from linesmith.analyzer.base.errors import ElfError
 from linesmith.analyzer.layouts import store
@@ -25,6 +28,7 @@ from linesmith.analyzer.layouts.collection import LayoutTable
 from linesmith.analyzer.layouts.containment import Containment
 from linesmith.analyzer.layouts.dwarf import Reading, read_layouts
 from linesmith.analyzer.layouts.store import NO_STAMP, IndexedLayouts, built, encoded, read_saved
+from linesmith.analyzer.model import Profile
 
 SOURCE = "struct pair { int first; long second; } pair; struct pair *held;"
 
@@ -88,6 +92,31 @@ def test_a_build_id_alone_is_not_believed(cache: Path, tmp_path: Path) -> None:
     assert members == [["first", "second"], ["first", "second"], ["third", "fourt"], ["first", "second", "added"]]
     assert [member.name for member in read_layouts(two).layouts.variants("pair")[0].members] == ["third", "fourt"]
     assert {one.name.partition("-")[0] for one in cache.iterdir()} == {"c0ffee00"}
+
+
+@pytest.mark.usefixtures("cache")
+def test_other_data_of_the_product_is_another_premise_of_answers(elf: Path, tmp_path: Path) -> None:
+    """The slab caches of kernels are rows of a text: an answer that was kept for others is not given again."""
+    source, data = (tmp_path / "product" / "analyzer" / name for name in ("access/store.py", "slab/known_caches.txt"))
+    for path in (source, data):
+        path.parent.mkdir(parents=True)
+    source.write_bytes(Path(answers.__file__).read_bytes())
+
+    def premises() -> bytes:
+        spec = spec_from_file_location("store_of_another_product", source)
+        assert spec is not None
+        assert spec.loader is not None
+        module = module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+        kept = module.kept_answers(read_layouts(elf), Profile("", "", "hitm", ()), b"")
+        assert kept is not None
+        return bytes(kept.premises)
+
+    before = premises()
+    assert premises() == before
+    data.write_text("session  sessions  session_init  grows\n")
+    assert premises() != before
 
 
 def test_a_build_id_too_long_for_a_file_name_is_shortened(cache: Path, tmp_path: Path) -> None:

@@ -287,9 +287,17 @@ def test_a_tree_without_what_the_change_saves_gets_no_patch(tmp_path: Path) -> N
     assert not patched(tmp_path / "other", {"src/cache.h": optional}, saving(proposal(), ("root", "lock"))).exact
 
 
+def test_noise_of_a_member_that_the_tree_has_not_refuses_no_patch(tmp_path: Path) -> None:
+    optional = HEADER.replace("\tlong uses;", "#ifdef THREADS\n\tlong uses;\n#endif")
+    counts = (("root", "lock", 5000.0, 2.0), ("uses", "uses", 3.0, 2.9))
+    pairs = tuple(JudgedPair(*pair, true_sharing=False, before=old, after=new) for *pair, old, new in counts)
+    chosen = replace(proposal(), judgement=Judgement(5003, 4.9, pairs=pairs, runs=1))
+    assert not patched(tmp_path, {"src/cache.h": optional}, chosen).exact
+
+
 def test_a_change_that_parts_nothing_in_the_tree_gets_no_patch(tmp_path: Path) -> None:
     wide = HEADER.replace("\tlong lock;", "\tlong far[9];\n\tlong lock;")
-    with pytest.raises(VerificationFailed, match="the change parts no members of cache: they meet as rarely without"):
+    with pytest.raises(VerificationFailed, match="separates no members of cache: they meet as rarely without"):
         patched(tmp_path, {"src/cache.h": wide})
 
 

@@ -302,7 +302,12 @@ def test_how_stores_become_fewer_depends_on_what_the_member_is(declared: str, pa
 
 @pytest.mark.parametrize(
     ("name", "place"),
-    [("osq_node", "per-CPU osq_node"), ("thread_ctx", "global ha_thread_ctx"), ("task_struct", "slab")],
+    [
+        ("osq_node", "per-CPU osq_node"),
+        ("thread_ctx", "global ha_thread_ctx"),
+        ("task_struct", "slab"),
+        ("rq", "per-CPU x"),
+    ],
 )
 @pytest.mark.parametrize(
     ("declared", "fewer"),
@@ -315,6 +320,14 @@ def test_what_each_cpu_or_thread_has_is_not_to_be_made_per_cpu(
     member = replace(one.findings[0].members[0], path="hits", type=declared)
     one = replace(one, places=(place,), findings=(replace(one.findings[0], members=(member,)),))
     assert what_to_do(one) == f"true sharing: {fewer}"
+
+
+@pytest.mark.parametrize("name", ["percpu_ref", "percpu_counter", "percpu_rw_semaphore", "pcpu_chunk"])
+def test_what_all_cpus_share_is_counted_per_cpu_though_its_name_has_the_word(name: str) -> None:
+    one = record(name, 0.1, 0.0, TriageKind.TRUE_SHARING, ("hits", "hits", 9))
+    member = replace(one.findings[0].members[0], path="hits", type="atomic_t")
+    one = replace(one, places=(f"slab {name}",), findings=(replace(one.findings[0], members=(member,)),))
+    assert what_to_do(one) == "true sharing: count hits per CPU or in batches"
 
 
 def test_members_that_two_pieces_of_advice_are_about_are_named_once() -> None:

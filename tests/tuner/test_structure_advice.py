@@ -140,7 +140,14 @@ def test_a_counter_that_each_cpu_has_already_is_not_to_be_counted_per_cpu(progra
     (session,) = program.layouts.variants("session")
     where = seen(session, "hits", stores("session_hit", 90), loads("session_hits", 10))
     found = line(session, TriageKind.TRUE_SHARING, [where], waits("hits", "hits", 100))
-    for origin, advised in (("slab session", True), ("per-CPU sessions of CPU 3", False), ("global thread_ctx", False)):
+    for origin, advised in (
+        ("slab session", True),
+        ("slab session (64 bytes), merged with task_struct", True),
+        ("slab session (64 bytes); pointed to by per-CPU sessions", True),
+        ("slab percpu_ref", True),
+        ("per-CPU sessions of CPU 3", False),
+        ("global thread_ctx", False),
+    ):
         there = replace(found, objects=(replace(found.objects[0], origin=origin),))
         kinds = {one.kind for one in advice(there, program.layouts, accesses=program.accesses)}
         assert (StructureKind.COUNT_APART in kinds) == advised

@@ -137,3 +137,18 @@ def test_what_cannot_be_done_is_one_sentence(example: Path, words: str, said: st
     assert (done.returncode, done.stdout) == (2, "")
     assert "Traceback" not in done.stderr
     assert re.search(said, done.stderr)
+
+
+def test_the_command_that_lists_what_is_there_can_be_pasted(example: Path, tmp_path: Path) -> None:
+    """With blanks in the names of files, and the options that explain the profile."""
+    text = (example / "bench.c2c").read_text().replace("0x4050c0", "0x9950c0")
+    (tmp_path / "of others.c2c").write_text(re.sub("(session_index|guard)_[a-z]+", "of_others", text))
+    (tmp_path / "my bench").symlink_to(example / "bench")
+    files = ("my bench", "of others.c2c")
+    said = "see `linesmith hot 'my bench' 'of others.c2c' --section 1`"
+    for words in (
+        ("hot", *files, "--type", "session_index"),
+        ("intent", files[0], "--from", files[1], "session_index"),
+    ):
+        done = linesmith(*words, "--section", "1", cwd=tmp_path)
+        assert said in done.stdout + done.stderr

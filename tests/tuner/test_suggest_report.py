@@ -185,6 +185,14 @@ def test_who_stores_to_a_member_is_named_once_with_who_called_it() -> None:
     assert "id misses after stores to used: 1 -> 4, and 1 more; the saving is net of these" in text
 
 
+def test_that_callers_were_not_recorded_is_said_once_on_a_screen() -> None:
+    """Of a recording that has callers of some functions only."""
+    for callers in ({"other": {"pool_full": {"pool_open": 60}}}, {}):
+        text = " ".join(text_of(proposed(LOSING), records=(replace(KNOWN, callers=callers),)).split())
+        assert text.count("stores by ") >= 2
+        assert text.count("callers not recorded") == 1
+
+
 def test_where_there_is_little_room_one_pair_says_why_and_the_net_is_of_the_others() -> None:
     text = suggest.render_text(replace(suggested(proposed(LOSING)), given=("vmlinux", "c2c.txt")), 50)
     assert len(text.splitlines()) <= 60

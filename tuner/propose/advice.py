@@ -218,8 +218,8 @@ def _refusal(finding: Finding, kind: TriageKind, reason: str) -> NothingToSugges
     instead = ALTERNATIVES[kind]
     if kind is TriageKind.NO_WRITER and (finding.simulated or finding.stores_sampled):
         instead = RECORD_LONGER if finding.simulated else SAMPLE_MORE
-    names = [name for one in finding.objects[:1] for name in (one.type, one.origin, one.variable)]
-    others = "; ".join(one for one in instead if SPLIT not in one or not is_of_each(*names))
+    of_each = any(is_of_each(one.origin, one.type, one.variable) for one in finding.objects[:1])
+    others = "; ".join(one for one in instead if SPLIT not in one or not of_each)
     if kind in UNDECIDED:
         said = f"it is not known whether moving members helps, because {reason}. To find out: {others}."
     else:

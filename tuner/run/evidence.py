@@ -6,6 +6,7 @@ The profile is recorded in the run directory, or is a file that the plan names, 
 
 from __future__ import annotations
 
+import shlex
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -120,7 +121,7 @@ async def explained(lab: Laboratory, plan: TunePlan) -> ExplainedRun:
     if not found.findings:
         raise NothingToSuggest(
             f"no line of {profile.source} holds {type_name or 'anything'}; look at "
-            f"`linesmith hot {elf} {profile.source}`"
+            f"`{shlex.join(('linesmith', 'hot', str(elf), profile.source))}`"
         )
     return ExplainedRun(elf, found.profile, reading.layouts, found.findings, trace)
 

@@ -239,7 +239,7 @@ class _Counting:
 def counting_apart(case: Case) -> Iterator[StructuralAdvice]:
     """Advice for a member of a record that sampled functions count with and that is truly shared, or for many."""
     name, first = case.main_member(), case.finding.objects[0]
-    if is_of_each(case.layout.name, first.origin, first.variable):
+    if is_of_each(first.origin, case.layout.name, first.variable):
         return
     if TriageKind.TRUE_SHARING not in case.kinds or case.share(name) < SECOND_SHARE:
         yield from _counters_apart(case)

@@ -31,13 +31,8 @@ inline std::uint64_t& Counter(coherence_events& events, const Copies& copies, st
   return remote ? events.hitm_remote : events.hitm_local;
 }
 
-// Whether an access by `cpu` misses for which another CPU is to blame.
-inline bool Misses(const Copies& copies, std::uint32_t cpu, bool stores) {
-  return copies.HeldBy(cpu) ? stores && copies.owner != cpu + 1 : copies.holders != 0;
-}
-
-// The same where nothing but misses is asked for: `holders` has a bit for each CPU with a copy, and whoever
-// is alone may store without asking.
+// Whether an access by `cpu` misses for which another CPU is to blame, where nothing else is asked for:
+// `holders` has a bit for each CPU with a copy, and whoever is alone may store without asking.
 inline bool MissesAndChanges(std::uint64_t& holders, std::uint32_t cpu, bool stores) {
   const std::uint64_t before = holders;
   holders = (stores ? 0 : before) | std::uint64_t{1} << cpu;
