@@ -87,10 +87,6 @@ class PairGroup:
     of_other: bool
 
 
-# The question under which an answer of `suggest` about the whole profile, with no options, is kept.
-SUGGESTED = ("suggested",)
-
-
 @dataclass(frozen=True, slots=True)
 class SuggestedChange:
     """What `suggest` says of a record: the change of its ``layout``, or why there is no change at all.
