@@ -120,10 +120,12 @@ def read_profiles(path: Path) -> tuple[Profile, ...]:
 
 
 def _read(path: Path, name: str) -> tuple[Profile, ...]:
+    from linesmith.plugins.profiles.formats import RecordedProfile
+
     source = _source_of(path, name)
     found = source.read(path, name)
-    # To look through all texts of a large profile takes long, and linesmith's own has been.
-    return found if getattr(source, "printable", False) else tuple(map(api.printable_profile, found))
+    # To look through all texts of a large profile takes long, and this one reader has; no other is trusted to.
+    return found if type(source) is RecordedProfile else tuple(map(api.printable_profile, found))
 
 
 def _source_of(path: Path, name: str) -> api.ProfileSource:

@@ -45,14 +45,16 @@ def command(
     row for each record, by its share of the contention, and what to do about it; --type, --line and --full show lines.
     """
     from linesmith.analyzer.cli.analysis import analyse, check_save, narrowed_to, save_profile
+    from linesmith.analyzer.cli.suggest import usual_question
     from linesmith.analyzer.report.findings import ProfileSection, render_lines
     from linesmith.analyzer.report.hot import render_table
     from linesmith.analyzer.sharing.cost import by_removable
-    from linesmith.analyzer.sharing.records import SUGGESTED, SuggestedChange
+    from linesmith.analyzer.sharing.records import SuggestedChange
 
     check_save(save, output)
     found = analyse(elf, profile, evidence)
-    known = found.answers and found.answers.load(SUGGESTED, dict[str, SuggestedChange])
+    question = found.answers and usual_question(found, profile)
+    known = found.answers.load(question, dict[str, SuggestedChange]) if found.answers and question else None
     records = tuple(replace(one, suggested=known.get(one.name)) if known else one for one in found.records)
     part = narrowed_to(found, type_, line)
     shown = ProfileSection(found.profile, evidence.section, found.reports, part.left_out)

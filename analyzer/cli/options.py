@@ -220,10 +220,13 @@ def words_to_go_on(
     return tuple(words)
 
 
-def usual_premises() -> bool:
-    """Whether candidates rest on nothing but the files: no option and no setting says otherwise."""
-    source = click.get_current_context().get_parameter_source
-    return all(source(one) in (None, ParameterSource.DEFAULT) for one in (*_EXPLAINING[3:], *_PROPOSING))
+def basis_given(context: click.Context) -> dict[str, object]:
+    """What options and settings say of what candidates rest on, by parameter; a deadline only where a tree is read."""
+    named = (
+        one for one in (*_EXPLAINING[3:], *_PROPOSING) if one not in ("build", "deadline") or context.params["tree"]
+    )
+    sources = ((one, context.get_parameter_source(one)) for one in named)
+    return {one: context.params[one] for one, source in sources if source is not ParameterSource.DEFAULT}
 
 
 html = click.option(

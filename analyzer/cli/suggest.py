@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from linesmith.analyzer.base.errors import LinesmithError
 from linesmith.analyzer.cli import options, premises
 from linesmith.analyzer.cli.output import remark, shown, text_columns
 from linesmith.analyzer.cli.premises import CandidateChoice, number_of, scan_findings
@@ -78,7 +79,6 @@ def command(
     from linesmith.analyzer.report import suggest
     from linesmith.analyzer.report.findings import ProfileSection
     from linesmith.analyzer.report.record_changes import record_answers, suggested_changes
-    from linesmith.analyzer.sharing.records import SUGGESTED
 
     basis.check()
     premises.check_tree(elf, sources)
@@ -91,8 +91,9 @@ def command(
     every = ("linesmith", "hot", *options.words_to_go_on(elf, profile, options.EXPLAINED), "--full")
     which = ProfileSection(found.profile, evidence.section, found.reports).which
     answers = replace(answers, given=options.words_to_go_on(elf, profile), hot=every, which=which)
-    if found.answers is not None and not type_ and candidate is None and options.usual_premises():
-        found.answers.keep(SUGGESTED, suggested_changes(record_answers(answers)))
+    if found.answers is not None and not type_ and candidate is None:
+        question = whole_question(click.get_current_context(), found, profile)
+        found.answers.keep(question, suggested_changes(record_answers(answers)))
     there = [one.candidate for one in answers.numbered()]
     number = number_of(candidate, there, lambda: free_candidates(looked_at, known, trace))
     form = options.chosen_format(format_, output)
@@ -111,6 +112,44 @@ def command(
         render = suggest.render_full if full else suggest.render_text
         text = suggest.render_candidate(answers, number, width) if number else render(answers, width)
     options.write(text, output)
+
+
+def whole_question(context: click.Context, found: Explanation, profile: Path) -> tuple[object, ...]:
+    """All that the answer about the whole profile depends on, besides profile and build; no tree is scanned for it.
+
+    ``context`` is one of this command. Of a tree, the files that declare the records on the lines stand for the rest.
+    """
+    given = options.basis_given(context)
+    if "trace" not in given and found.given.recording and found.given.recording.trace:
+        from linesmith.tuner.replay.replayer import place_of_trace
+
+        given["trace"] = place_of_trace(profile)
+    tree = given.get("tree")
+    declared = (
+        [tree / one.file for one in premises.objects(found).values() if one.file] if isinstance(tree, Path) else []
+    )
+    values = [(name, _stamp(one) if isinstance(one, Path) else one) for name, one in sorted(given.items())]
+    return "suggested", values, [_stamp(one) for one in declared]
+
+
+def _stamp(file: Path) -> tuple[str, int, int] | None:
+    """Tells one state of a file from another."""
+    try:
+        facts = file.stat()
+    except OSError:
+        return None
+    return str(file.resolve()), facts.st_size, facts.st_mtime_ns
+
+
+def usual_question(found: Explanation, profile: Path) -> tuple[object, ...] | None:
+    """The question that this command answers without options, with what is set now; ``None`` where that is refused."""
+    root = click.get_current_context().find_root()
+    group, words = root.command, ["--", found.reading.identity.path, str(profile)]
+    asked = group.get_command(root, "suggest") if isinstance(group, click.Group) else None
+    try:
+        return None if asked is None else whole_question(asked.make_context("suggest", words, root), found, profile)
+    except (click.UsageError, LinesmithError):
+        return None
 
 
 # From findings to what is shown.

@@ -81,10 +81,12 @@ def render_table(
     if suggest:
         only = sum(one.share >= LEAST_ROW for one in named) <= 1
         narrowed = ("--type", helped.name) if helped and (asked or only) else ()
-        command = shell_rows("next:", (*suggest, *narrowed), columns)
+        command = shell_rows("next:", (*suggest, *narrowed), columns) if helped or not asked else ()
         blocks.append("\n".join([prose(_summary(helped, shown, asked=asked), then="  ", columns=columns), *command]))
     if first := helped or next((one for one in named if one.kinds), None):
-        most = f"with the {'largest saving' if asked else 'most false sharing'}"
+        known = first.suggested and first.suggested.saves
+        saving = "with the largest saving" if known else "whose change suggest explains"
+        most = saving if asked else "with the most false sharing"
         which = most if helped else "the first that is explained"
         why = f", {which} (--type {named[0].name} shows row 1)" if first is not named[0] else ""
         blocks.append(_paragraph(first, f"{first.name}{why}", unit(shown), columns))
@@ -99,11 +101,11 @@ def _summary(helped: RecordContention | None, shown: ProfileSection, *, asked: b
     """The largest saving that `suggest` found; before it was asked, the record with the most misses for nothing."""
     if helped is None:
         return f"{_ASKED}: no change" if asked else f"no gain by moving members is sure; {_SUGGEST}"
-    most, unknown = (
-        _column(helped, asked=asked).replace("≤", "at most"),
-        f"between nothing and all of its {helped.share:.1%}",
-    )
-    amount = f"{most} of all {unit(shown)}" if most != UNKNOWN else "not estimated" if asked else unknown
+    most = _column(helped, asked=asked).replace("≤", "at most")
+    if asked and most == UNKNOWN:
+        return f"{_ASKED}: a change of {helped.name}, its saving is not known"
+    unknown = f"between nothing and all of its {helped.share:.1%}"
+    amount = f"{most} of all {unit(shown)}" if most != UNKNOWN else unknown
     first = f"{helped.name}, {amount}"
     return f"{_ASKED}; the largest saving: {first}" if asked else f"most false sharing: {first}; {_SUGGEST}"
 
@@ -267,6 +269,7 @@ _NEIGHBOUR = re.compile(r"(?<= of the )(.+?) at (-?)0x[0-9a-f]+\Z")
 # What only another layout changes; that of objects, or of members.
 _BY_ALIGNING = frozenset((TriageKind.SEVERAL_OBJECTS, TriageKind.ADJACENT_LINE))
 _OF_LAYOUT = _BY_ALIGNING | {TriageKind.FALSE_SHARING, TriageKind.STRADDLE}
+_OF_ITSELF = (TriageKind.LOCK_CONTENTION, TriageKind.TRUE_SHARING)
 _REMEDIES = {
     TriageKind.LOCK_CONTENTION: "shard {} or hold it shorter",
     TriageKind.SEVERAL_OBJECTS: "align each to a line of its own",
@@ -403,13 +406,17 @@ def _touched(one: RecordContention) -> str:
 
 
 def what_to_do(one: RecordContention) -> str:
-    """What is wrong, and what can help; of a layout what `suggest` found, where it was asked."""
-    parts = [(kind, remedy) for kind, remedy, _ in _parts(one)]
-    if (known := one.suggested) and known.saves is not None:
-        parts = [(parts[0][0] if parts else TriageKind.UNKNOWN, known.what)]
-    elif known and not one.fixed:
-        parts = [(kind, known.what if kind in _OF_LAYOUT else remedy) for kind, remedy in parts]
-    return "; ".join(f"{kind}: {remedy}" if remedy else kind.value for kind, remedy in parts)
+    """What is wrong, and what can help: what `suggest` found for that kind, where it was asked."""
+    parts, known = {kind: remedy for kind, remedy, _ in _parts(one)}, one.suggested
+    if known and (known.saves is not None or not one.fixed):
+        moved = [kind for kind in parts if kind in _OF_LAYOUT]
+        changed = [kind for kind in (known.of, *_OF_ITSELF) if kind in parts][:1]
+        answers = (known.layout, moved, TriageKind.FALSE_SHARING), (known.structure, changed, known.of)
+        for what, kinds, usual in answers:
+            if what and (kinds or known.saves is not None):
+                parts.pop(TriageKind.UNKNOWN, None)
+                parts |= {**dict.fromkeys(kinds, ""), next(iter(kinds), usual): what}
+    return "; ".join(f"{kind}: {remedy}" if remedy else kind.value for kind, remedy in parts.items())
 
 
 def _separate(one: RecordContention, group: PairGroup) -> str:

@@ -7,6 +7,7 @@ Offsets, sizes, starts and phases are in bytes; shares and confidences run from 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from linesmith.analyzer.attribution.variables import lines_apart
 from linesmith.analyzer.model import ElfIdentity, Finding, LineMember, LineObject
@@ -56,10 +57,14 @@ def render_json(
 
 def _record_json(one: RecordContention) -> Json:
     """A row of the table; ``explained`` are the ranks of its lines that are in ``lines``."""
+    known = one.suggested
     return {
         **fields_of(one, "name", "apart", "places", "lines", "contended", "share", "removable", "kinds"),
         "pairs": one.pairs[:MOST_PAIRS],
-        "advice": what_to_do(one),
+        "advice": what_to_do(replace(one, suggested=None)),
+        "suggested": {"what": ", or: ".join(filter(None, (known.layout, known.structure))), "saves": known.saves}
+        if known
+        else None,
         **fields_of(one, "movable"),
         "explained": [finding.rank for finding in one.findings],
     }

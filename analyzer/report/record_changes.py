@@ -20,6 +20,8 @@ from linesmith.analyzer.model import (
     Outcome,
     SlabBasis,
     StructuralAdvice,
+    StructureKind,
+    TriageKind,
 )
 from linesmith.analyzer.report.candidate import (
     Numbered,
@@ -49,6 +51,15 @@ HEAD = ("", "record", "share of\n{0}", "what to do", "name", "saves of {1}\n(80%
 # A variable is refused with these words, and has an answer that begins with those.
 NO_MEMBERS = "is a variable without members"
 ALONE = "a lone variable"
+# What is wrong where a change of the structure is advised.
+_WRONG = {
+    StructureKind.SHARD: TriageKind.LOCK_CONTENTION,
+    StructureKind.SHRINK: TriageKind.LOCK_CONTENTION,
+    StructureKind.COUNT_APART: TriageKind.TRUE_SHARING,
+    StructureKind.READ_FIRST: TriageKind.TRUE_SHARING,
+    StructureKind.PUSH_OUT: TriageKind.FALSE_SHARING,
+    StructureKind.PULL_IN: TriageKind.SEVERAL_OBJECTS,
+}
 # Where the details begin that a brief row leaves out.
 _DETAIL = re.compile(r" \(|; |, (?:so|whatever) |(?<!nothing)(?<!lines)(?<!variable): ")
 
@@ -143,8 +154,9 @@ def suggested_changes(answers: Sequence[RecordAnswer]) -> dict[str, SuggestedCha
     found = {}
     for one in answers:
         saves = [f"{it.saves}".partition(" (")[0] if it.saves else "" for it in one.changes]
-        what = ", ".join(row[3] for row in rows_of(one)).replace("; ", ", ")
-        found[one.record] = SuggestedChange(what, next(iter(saves), None), one is best)
+        layout = next((it.what for it in one.changes if it.numbered), one.reason).replace("; ", ", ")
+        advised = next(((it.what.replace("; ", ", "), _WRONG[it.advice.kind]) for it in one.changes if it.advice), ())
+        found[one.record] = SuggestedChange(layout, next(iter(saves), None), one is best, *advised)
     return found
 
 

@@ -86,21 +86,19 @@ class PairGroup:
     of_other: bool
 
 
-# The question under which an answer of `suggest` about the whole profile, with no options, is kept.
-SUGGESTED = ("suggested",)
-
-
 @dataclass(frozen=True, slots=True)
 class SuggestedChange:
-    """What `suggest` says of a record: ``what`` to do, or why nothing.
+    """What `suggest` says of a record: the change of its ``layout``, or why there is no change at all.
 
     ``saves`` is the figure of a change (``""``: not estimated), ``None`` where there is none; ``first`` tells that it
-    is the change that `suggest` explains.
+    is the change that `suggest` explains. One of the ``structure`` is for what is wrong ``of`` that kind.
     """
 
-    what: str
+    layout: str
     saves: str | None = None
     first: bool = False
+    structure: str = ""
+    of: TriageKind = TriageKind.TRUE_SHARING
 
 
 @dataclass(frozen=True, slots=True)

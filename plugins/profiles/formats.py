@@ -115,7 +115,6 @@ class RecordedProfile:
     """What ``linesmith record`` and ``hot --save`` wrote; see ``docs/profiles.md``."""
 
     name = "linesmith-profile"
-    printable = True
 
     def recognises(self, head: bytes) -> bool:
         """Whether ``head`` begins as one of the two forms does."""
@@ -123,7 +122,7 @@ class RecordedProfile:
         return head.startswith(COMPACT_MAGIC) or (text.lstrip().startswith("{") and _MARK in text[:200])
 
     def read(self, path: Path, source: str) -> tuple[Profile, ...]:
-        """The one profile of the file; raises ``ProfileError`` when it is damaged or of another version."""
+        """The one profile of the file, printable; raises ``ProfileError`` when it is damaged or of another version."""
         return read_recorded(path, source)
 
 

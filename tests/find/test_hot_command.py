@@ -8,6 +8,7 @@ import re
 import struct
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from documented import obeys
@@ -71,6 +72,41 @@ def test_the_json_obeys_the_schema_of_the_documentation(folder: Path) -> None:
     assert line["triage"]["kinds"] == ["false sharing", "lock contention"]
     assert line["cost"]["removable"] == {"least": 0.0, "most": 200.0}
     assert document["accounts"] == {"samples": 294, "outcomes": {"resolved": 294}}
+
+
+@pytest.mark.parametrize(
+    ("variables", "set_", "there"),
+    [
+        ({}, "", True),
+        ({"LINESMITH_DEADLINE": "7"}, "", True),
+        ({}, "deadline = 9", True),
+        ({}, "format = 'json'", True),
+        ({"LINESMITH_CPUS": "2"}, "", False),
+        ({}, "cpus = 2", False),
+        ({"LINESMITH_SUGGEST_CPUS": "none"}, "", False),
+    ],
+)
+def test_what_suggest_said_is_shown_where_it_would_say_so_again(
+    variables: dict[str, str], set_: str, there: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def record() -> dict[str, Any]:
+        document = json.loads(hot(folder, "--format", "json")[1])
+        obeys(document, "hot")
+        found: dict[str, Any] = document["records"][0]
+        return found
+
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder))
+    before = record()
+    hot(folder, command="suggest")
+    after = record()
+    assert (before["suggested"], after) == (None, {**before, "suggested": after["suggested"]})
+    (folder / "linesmith").mkdir()
+    (folder / "linesmith" / "config.toml").write_text(f"[defaults]\n{set_}\n")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert record()["suggested"] == (after["suggested"] if there else None)
+    hot(folder, command="suggest")
+    assert (record()["suggested"] is None) == ("none" in variables.values())
 
 
 def test_lines_of_one_record_are_one_row_and_three_of_a_place_are_shown_in_full(folder: Path) -> None:

@@ -24,7 +24,17 @@ from profiles.example_files import PROFILES, perf_script
 from profiles.posted import read
 
 from linesmith.analyzer.base.errors import ProfileError
-from linesmith.analyzer.model import Access, CacheLine, Conflict, CpuCounts, ObjectArea, ObjectKind, Profile, Recording
+from linesmith.analyzer.model import (
+    Access,
+    CacheLine,
+    CallPath,
+    Conflict,
+    CpuCounts,
+    ObjectArea,
+    ObjectKind,
+    Profile,
+    Recording,
+)
 from linesmith.plugins.profiles import formats
 from linesmith.plugins.profiles.formats import encode, encode_for
 from linesmith.plugins.registry import read_profiles
@@ -103,9 +113,23 @@ STILL, BELOW, ENDLESS = (
     replace(PROFILE, areas=(one,))
     for one in (replace(INODES, stride=0), replace(INODES, address=-64), replace(INODES, count=1 << 62))
 )
-NEGATIVE, HUGE = (
-    replace(PROFILE, lines=(replace(LINE, accesses=(replace(ACCESS, records=n),)),)) for n in (-5, 10**30)
+
+
+def with_line(**fields: Any) -> Profile:
+    return replace(PROFILE, lines=(replace(LINE, **fields),))
+
+
+NEGATIVE, HUGE = (with_line(accesses=(replace(ACCESS, records=n),)) for n in (-5, 10**30))
+# Of all that is counted, and of each form that a number has in MessagePack.
+IMPLAUSIBLE = (
+    NEGATIVE,
+    *(with_line(rank=-1 << bits) for bits in (0, 7, 15, 31, 63)),
+    *(with_line(share=share) for share in (-0.5, 1e30)),
+    with_line(conflicts=(replace(CONFLICT, remote=-2),)),
+    with_line(accesses=(replace(ACCESS, by_cpu=(CpuCounts(-1, 0),)),)),
+    with_line(accesses=(replace(ACCESS, call_paths=(CallPath(("f",), 1, returns=(-1,)),)),)),
 )
+NO_NUMBER = with_line(share=float("nan"))
 
 
 @pytest.mark.parametrize(
@@ -119,15 +143,38 @@ NEGATIVE, HUGE = (
         (encode(PROFILE)[:-40], r"is a damaged profile of linesmith .*; record it again"),
         (HEAD + b"[" * 100_000, "is a damaged profile of linesmith"),
         (b'{"linesmith-profile":9,"shape":"unheard of"}', "in version 9, but this linesmith reads version 1 "),
-        (encode(BENT), "has a line that is not of 64, 128 or 256 bytes; record it again"),
+        *(
+            (form(BENT), "has a line that is not of 64, 128 or 256 bytes; record it again")
+            for form in (encode, compact)
+        ),
         *((encode(one), "has an object of no size or beyond all addresses") for one in (STILL, BELOW, ENDLESS)),
-        *((encode(one), "has a count below 0 or above 64 bits; record it again") for one in (NEGATIVE, HUGE)),
+        *((compact(one), "has an object of no size or beyond all addresses") for one in (STILL, BELOW, ENDLESS)),
+        *((encode(one), "has a count below 0 or above 64 bits; record it again") for one in (*IMPLAUSIBLE, HUGE)),
+        *((compact(one), "has a count below 0 or above 64 bits; record it") for one in (*IMPLAUSIBLE, NO_NUMBER)),
     ],
     ids=lambda one: one if isinstance(one, str) else "",
 )
 def test_a_damaged_file_is_refused(data: bytes, told: str, tmp_path: Path) -> None:
     (tmp_path / "storm").write_bytes(data)
     assert re.search(told, refused(tmp_path / "storm"))
+
+
+@pytest.mark.parametrize("name", ["kept", "kept.json"])
+@pytest.mark.parametrize("sign", "\0\x1b\x7f\x9b\u202e")
+@pytest.mark.parametrize("behind", [0, 1, 7, 24, 300, 70_000])
+def test_what_cannot_be_printed_is_replaced_wherever_it_is_in_a_text(
+    name: str, sign: str, behind: int, tmp_path: Path
+) -> None:
+    for before in range(17):
+        words = "x" * before, "x" * behind
+        path, shown = kept(tmp_path, replace(PROFILE, title=sign.join(words)), name), "\ufffd".join(words)
+        assert read_profiles(path)[0].title == shown
+    hostile = with_line(accesses=(replace(ACCESS, function=f"f{sign}"), ACCESS))
+    hostile = replace(hostile, recording=replace(RECORDING, command=(sign,), counts=((sign, 1),)))
+    (found,) = read_profiles(kept(tmp_path, hostile, name))
+    assert (found.lines[0].accesses[0].function, found.recording) == (
+        "f\ufffd", replace(RECORDING, command=("\ufffd",), counts=(("\ufffd", 1),))
+    )  # fmt: skip
 
 
 def test_a_command_that_names_perf_c2c_does_not_make_it_a_perf_report(tmp_path: Path) -> None:
@@ -214,8 +261,8 @@ def written(folder: Path, kind: str) -> Path:
         case "script.txt":
             perf_script(path)
             path.write_text(path.read_text().replace("f+0x1", f"{EVIL}+0x1").replace("worker", "wor\u202e\x1b[2Jker"))
-        case "profile.json":
-            path.write_bytes(encode(Profile("", f"title {EVIL}", "hitm", (_LINE,))))
+        case "profile.json" | "profile":
+            path.write_bytes(encode_for(Profile("", f"title {EVIL}", "hitm", (_LINE,)), path))
         case "perf.data":
             what, evil = recording(INTEL, 300)[0], f"/opt/{EVIL}"
             named = records.comm(100, 100, EVIL) + records.Mapping(100, 4096, 4096, 0, evil).record()
@@ -231,7 +278,7 @@ def written(folder: Path, kind: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("kind", ["report.txt", "script.txt", "profile.json", "perf.data"])
+@pytest.mark.parametrize("kind", ["report.txt", "script.txt", "profile.json", "profile", "perf.data"])
 @pytest.mark.parametrize("style", ["text", "json"])
 def test_nothing_steers_the_terminal(kind: str, style: str, program: Path, tmp_path: Path) -> None:
     words = ("hot", program, written(tmp_path, kind), "--full", "--format", style, "--save", tmp_path / "saved.json")

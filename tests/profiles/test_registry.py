@@ -90,6 +90,35 @@ def test_broken_plugin_is_a_sentence_and_hinders_no_other(
         read(b"nothing")
 
 
+TAPE = """
+from linesmith.analyzer.model import Access, CacheLine, Profile
+from linesmith.plugins.profiles.formats import RecordedProfile
+
+
+class Reader({base}):
+    name = "tape"
+    printable = True
+
+    def recognises(self, head):
+        return head.startswith(b"tape")
+
+    def read(self, path, source):
+        return (Profile(source, "\\x1b[2J", "hitm", (CacheLine(0, 0, (Access(0, "f"),)),)),)
+"""
+
+
+@pytest.mark.parametrize("base", ["", "RecordedProfile"])
+def test_no_plugin_can_say_that_its_texts_are_printable(
+    base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tape_reader.py").write_text(TAPE.format(base=base))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "tape_reader", raising=False)
+    points = EntryPoints([EntryPoint("tape", "tape_reader:Reader", "linesmith.profiles")])
+    monkeypatch.setattr(registry, "entry_points", lambda group: points.select(group=group))
+    assert read(b"tape")[0].title == "\ufffd[2J"
+
+
 @pytest.mark.parametrize(
     ("begin", "words"),
     [(b"\x7fELF", "huge is an ELF file, not a profile; the ELF comes first"), (b"", "huge is larger than 256 MiB")],

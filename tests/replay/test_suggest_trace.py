@@ -145,6 +145,30 @@ def replays(example: Path, profile: Path, *words: str | Path) -> tuple[bool, str
     return "changes are replayed on the trace" in done.stdout, done.stderr
 
 
+def test_hot_shows_what_suggest_says_with_the_trace_that_is_there(
+    example: Path, recording: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def suggested() -> object:
+        done = linesmith("hot", example / "bench", recording, "--format", "json")
+        return json.loads(done.stdout)["records"][0]["suggested"]
+
+    monkeypatch.setenv("LINESMITH_CACHE_DIR", str(recording.with_name("cache")))
+    (profile,) = read_profiles(recording)
+    trace = write_trace(place_of_trace(recording), LOCK_ALONE, (0, 0))
+    recording.write_bytes(formats.encode_for(with_trace(profile, trace), recording))
+    hidden = trace.rename(recording.with_name("hidden"))
+    replays(example, recording)
+    without = suggested()
+    assert without is not None
+    hidden.rename(trace)
+    assert suggested() is None
+    replays(example, recording)
+    replayed = suggested()
+    assert replayed not in (None, without)
+    trace.rename(hidden)
+    assert suggested() == without
+
+
 def test_the_trace_beside_its_recording_is_replayed_and_one_elsewhere_is_named(example: Path, recording: Path) -> None:
     assert replays(example, recording) == (True, "")
     moved = place_of_trace(recording).rename(recording.with_name("elsewhere"))

@@ -49,7 +49,12 @@ from linesmith.analyzer.report.findings import ProfileSection, render_lines
 from linesmith.analyzer.report.hot import members_that_meet, record_rows, render_table, what_to_do
 from linesmith.analyzer.report.prose import fitted
 from linesmith.analyzer.sharing.findings import findings
-from linesmith.analyzer.sharing.records import RecordContention, RecordPair, contention_by_record
+from linesmith.analyzer.sharing.records import (
+    RecordContention,
+    RecordPair,
+    SuggestedChange,
+    contention_by_record,
+)
 
 ELF = ElfIdentity("program", None, "x86_64", "executable", True, 8, True, False)
 NOBODY = Profile("test", "", "hitm", ())
@@ -138,6 +143,65 @@ miss after stores to m0: 560 misses after stores by other CPUs (5.6% of all). Th
 all) between other members.
 """
     )
+
+
+FEWER = "write m0 less often (a counter: per CPU, a flag: read it first)"
+MOVED = SuggestedChange("move m5 behind m9", "2.1%", first=True)
+REFUSED = SuggestedChange("no candidate is better")
+COUNTED = SuggestedChange("", "", structure="count m0 per CPU")
+SHARDED = SuggestedChange("", "3.0%", structure="shard m0", of=TriageKind.LOCK_CONTENTION)
+PUSHED = SuggestedChange("", "", structure="put m0 into an object of its own", of=TriageKind.FALSE_SHARING)
+
+
+@pytest.mark.parametrize(
+    ("said", "kinds", "told"),
+    [
+        (None, "true, false", f"true sharing: {FEWER}; false sharing: try to separate m0 from m1"),
+        (MOVED, "true, false", f"true sharing: {FEWER}; false sharing: move m5 behind m9"),
+        (REFUSED, "true, false", f"true sharing: {FEWER}; false sharing: no candidate is better"),
+        (COUNTED, "true, false", "true sharing: count m0 per CPU; false sharing: try to separate m0 from m1"),
+        (SHARDED, "true, false", "true sharing: shard m0; false sharing: try to separate m0 from m1"),
+        (PUSHED, "true, false", f"true sharing: {FEWER}; false sharing: put m0 into an object of its own"),
+        (replace(MOVED, structure="count m0 per CPU"), "false, true",
+         "false sharing: move m5 behind m9; true sharing: count m0 per CPU"),
+        (COUNTED, "lock, true", "lock contention: shard m0 or hold it shorter; true sharing: count m0 per CPU"),
+        (SHARDED, "true, lock", f"true sharing: {FEWER}; lock contention: shard m0"),
+        (MOVED, "true", f"true sharing: {FEWER}; false sharing: move m5 behind m9"),
+        (COUNTED, "false", "false sharing: try to separate m0 from m1; true sharing: count m0 per CPU"),
+        (MOVED, "false, straddling", "false sharing: move m5 behind m9; straddling member"),
+        (REFUSED, "true", f"true sharing: {FEWER}"),
+        (MOVED, "unknown", "false sharing: move m5 behind m9"),
+        (REFUSED, "unknown", "unknown"),
+    ],
+)  # fmt: skip
+def test_what_suggest_found_is_the_remedy_for_what_it_changes(
+    said: SuggestedChange | None, kinds: str, told: str
+) -> None:
+    named = [next(one for one in TriageKind if one.value.startswith(kind)) for kind in kinds.split(", ")]
+    share = 0.05 * any(kind in kinds for kind in ("false", "straddling"))
+    met = () if kinds == "unknown" else (("m0", "m0", 300), ("m1", "m0", 300))
+    one = record("listener", 0.06, share, named[0], *met)
+    assert what_to_do(replace(one, kinds=tuple(named), suggested=said)) == told
+
+
+def test_without_a_figure_of_suggest_none_is_promised_and_without_a_change_no_command_repeats_it() -> None:
+    def shown(said: SuggestedChange) -> str:
+        first = replace(record("page", 0.3, 0.0, TriageKind.TRUE_SHARING, ("m0", "m0", 3000)), suggested=REFUSED)
+        second = replace(record("lruvec", 0.06, 0.05, TriageKind.FALSE_SHARING, ("m1", "m0", 560)), suggested=said)
+        part, command = ProfileSection(NOBODY, 1, 1), ("linesmith", "suggest", "program", "profile")
+        return " ".join(render_table((first, second), ELF, part, command).split())
+
+    asked = "what to do, and what it saves, is what suggest found for this profile"
+    again, row = "next: linesmith suggest program profile --type lruvec", "(--type page shows row 1): "
+    text = shown(MOVED)
+    assert f"{asked}; the largest saving: lruvec, 2.1% of all contended loads {again} " in text
+    assert f" lruvec, with the largest saving {row}" in text
+    text = shown(replace(MOVED, saves=""))
+    assert f"{asked}: a change of lruvec, its saving is not known {again} " in text
+    assert f" lruvec, whose change suggest explains {row}" in text
+    text = shown(REFUSED)
+    assert f"{asked}: no change page: " in text
+    assert "next:" not in text
 
 
 def test_bytes_next_to_a_record_are_no_members_of_it_and_no_order_helps() -> None:

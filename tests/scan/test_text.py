@@ -277,16 +277,45 @@ def test_the_children_end_with_a_killed_scan(parser: Path, tree: Path, tmp_path:
         time.sleep(0.05)
 
 
-@pytest.mark.usefixtures("parser")
-def test_suggest_keeps_to_what_the_code_asserts(example: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def asserting(example: Path, tmp_path: Path) -> Path:
+    """The tree of the example, of which one file asserts where the guard is."""
     tree = Path(shutil.copytree(example, tmp_path / "sources"))
     source = next(path for path in sorted(tree.glob("*.c")) if "session_index.h" in path.read_text())
     asserted = '\n_Static_assert(__builtin_offsetof(struct session_index, guard) == 16, "");\n'
     source.write_text(source.read_text() + asserted)
     entry = {"directory": str(tree), "file": source.name, "command": f"cc -c {source.name}"}
     (tree / "compile_commands.json").write_text(json.dumps([entry]))
+    return tree
+
+
+@pytest.mark.usefixtures("parser")
+def test_hot_shows_what_suggest_says_with_the_tree_that_is_set(example: Path, asserting: Path) -> None:
+    def hot(**variables: str) -> object:
+        words = "hot", example / "bench", example / "bench.c2c", "--format", "json"
+        (record,) = json.loads(linesmith(*words, env={**os.environ, **variables}).stdout)["records"]
+        return record["suggested"] and record["suggested"]["what"]
+
+    def suggest(**variables: str) -> object:
+        words = "suggest", example / "bench", example / "bench.c2c", "--format", "json"
+        document = json.loads(linesmith(*words, env={**os.environ, **variables}).stdout)
+        return document["records"][0]["changes"][0]["what"]
+
+    free, tree = suggest(), {"LINESMITH_TREE": str(asserting)}
+    assert (hot(), hot(**tree)) == (free, None)
+    bound = suggest(**tree)
+    assert bound != free
+    assert (hot(), hot(**tree)) == (free, bound)
+    assert hot(**tree, LINESMITH_DEADLINE="7") is None, "which may leave work undone"
+    declared = asserting / "session_index.h"
+    declared.write_text(f"{declared.read_text()}\n")
+    assert (hot(), hot(**tree)) == (free, None), "the tree is another"
+
+
+@pytest.mark.usefixtures("parser")
+def test_suggest_keeps_to_what_the_code_asserts(example: Path, asserting: Path) -> None:
     words = ("suggest", example / "bench", example / "bench.c2c", "--type", "session_index", "--format", "json")
-    free, bound = (json.loads(linesmith(*words, *more).stdout) for more in ((), ("--tree", tree)))
+    free, bound = (json.loads(linesmith(*words, *more).stdout) for more in ((), ("--tree", asserting)))
     assert offsets_of_guard(free) - {16}
     assert offsets_of_guard(bound) == {16}
     told = "What the code relies on was looked for in 1 unit and in the text of the tree, and is kept to."
