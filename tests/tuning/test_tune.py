@@ -175,8 +175,11 @@ def seen_at(name: str, *, known: bool) -> ExplainedRun:
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("counter", r"^line 0 of profile\.json: no object is known .* `linesmith hot products/door profile\.json` for"),
-        ("shop::Counter", r"; door has C\+\+ types, and only C types are supported$"),
+        (
+            "counter",
+            r"^line 0 of profile\.json: no object is known .*; see `linesmith hot products/door profile\.json` for",
+        ),
+        ("shop::Counter", r"; door has C\+\+ types, and only C types are supported; see `linesmith hot [^`]*`"),
     ],
 )
 def test_a_line_without_an_object_is_told_with_its_files(name: str, why: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shlex
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +35,6 @@ _SPACE = "space"
 _MOST_RESERVED = 0.5
 # Answers that cost nothing are kept some at a time: should they be lost, they are given again alike.
 _MOST_UNKEPT = 256
-_HOT = "`linesmith hot`"
 
 
 def tune(plan: TunePlan, run: RunDirectory, pool: Pool, tell: TellProgress) -> Result:
@@ -236,7 +236,8 @@ def searched(seen: ExplainedRun, search: Searching) -> tuple[ExplainedRun, Recor
         return widened, proposals(widened.findings, widened.layouts, replace(search, type=hottest))
     except NothingToSuggest as error:
         text = re.sub(r"^Line (\d+):", rf"line \1 of {seen.profile.source}:", str(error)).rstrip(".")
-        text = text.replace(_HOT, f"{_HOT[:-1]} {seen.elf} {seen.profile.source}`")
+        text = text.removesuffix("; `linesmith hot` lists its records")
         if any("::" in name for name in seen.layouts.names()):
             text = f"{text}; {seen.elf.name} has C++ types, and only C types are supported"
-        raise NothingToSuggest(text) from error
+        look = shlex.join(("linesmith", "hot", str(seen.elf), seen.profile.source))
+        raise NothingToSuggest(f"{text}; see `{look}` for what is known") from error
