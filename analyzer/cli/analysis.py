@@ -227,8 +227,9 @@ def _not_held(found: Explanation, record: str) -> NothingToSuggest | TypeNotFoun
 
     recognised = (thing.type for one in found.findings for thing in one.objects if thing.type)
     names = dict.fromkeys((*(one.name for one in found.records if one.name), *recognised))
-    unknown = f"no object was recognised on any line; see `{hot_command(found)}`"
-    instead = f"found: {listed(names, MOST_NAMES)}" if names else unknown
+    instead = (
+        f"found: {listed(names, MOST_NAMES)}" if names else f"no object was recognised; see `{hot_command(found)}`"
+    )
     none = f"no line of {found.profile.source} holds {record}"
     if not found.reading.layouts.variants(record):
         near = records_meant(found.reading.layouts, record)

@@ -265,8 +265,7 @@ class CacheLine(LineCounts):
 
     ``nominal`` tells that the text has shares only: counts are then as of 10,000 samples a column, and can be
     compared within the line, not with other lines. ``conflicts`` say which writer took the line from whom, and
-    ``misses`` are all of the line's, by kind; only recordings have them. ``pid`` is the process that an address of
-    user space is of.
+    ``misses`` are all of the line's, by kind; only recordings have them. ``pid`` is the process of an address.
     """
 
     rank: int

@@ -63,7 +63,6 @@ _OWN_FILE = (
 )
 _UNREAD = "the source, which was not read; "
 # Words of other chapters: of the note on what was checked, of a diagnosis.
-_NO_CALLERS = re.compile(r"[,;] callers not recorded")
 _OF_LINE = re.compile(r" \((\d+(?:\.\d+)?%) of the line\)")
 # How a note begins on what an alignment asks of the allocation of objects.
 _ONLY_WHERE = "Holds only where "
@@ -154,7 +153,7 @@ def _told_once(rows: Iterable[Labelled]) -> Iterator[Labelled]:
     """The rows, of which only the first that says so says that callers were not recorded."""
     met = count()
     for label, text in rows:
-        yield label, _NO_CALLERS.sub(lambda found: "" if next(met) else found[0], text)
+        yield label, re.sub("[,;] callers not recorded", lambda one: "" if next(met) else one[0], text)
 
 
 def _block_rows(answer: RecordAnswer, suggested: Suggested, columns: int, most: int, pairs: int) -> Iterator[Labelled]:

@@ -45,18 +45,13 @@ MOST_FUNCTIONS = 3
 OF_LINE = " of line "
 # Behind a member of another object of the line, or of another variable on it; which element of an array it is.
 OF_OTHER, INDEX = " of ", re.compile(r"\[\d+\]")
-
-
 # What is behind the name of a variable of which there are several.
 OF_CPU = re.compile(r" of CPU \d+\Z|\[\d+\]\Z|(?<=struct page) struct page\Z")
 # Records, caches and variables of which each task, thread or CPU has its own, also where no snapshot says so.
-_OF_EACH = re.compile(
-    r"task_struct|thread_info|optimistic_spin_node|osq_node|pcpu_hot|per_cpu_(pages|nodestat)|kmem_cache_cpu"
-    r"|memcg_stock_pcp|(ha_)?thread_ctx|ha_thread_info"
-)
+_OF_EACH = re.compile(r"task_struct|thread_info|optimistic_spin_node|per_cpu_pages|kmem_cache_cpu|(ha_)?thread_ctx")
 
 
-def memory_of(origin: str) -> str:
+def memory_name(origin: str) -> str:
     """What the memory of an object is called, without its size and CPU, other caches and who points to it."""
     origin = re.split(r" \(|;|, merged", origin)[0]
     return OF_CPU.sub("", "stack" if origin == "stack stack" else origin)
@@ -64,7 +59,7 @@ def memory_of(origin: str) -> str:
 
 def is_of_each(origin: str, *names: str) -> bool:
     """Whether each CPU, task or thread has such an object: ``names`` are of the record and the variable."""
-    kind, _, name = memory_of(origin).partition(" ")
+    kind, _, name = memory_name(origin).partition(" ")
     return kind == ObjectKind.PER_CPU or any(map(_OF_EACH.fullmatch, (name, *names)))
 
 

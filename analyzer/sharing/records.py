@@ -35,7 +35,7 @@ from linesmith.analyzer.sharing.parts import (
     OF_OTHER,
     RecordFrame,
     functions_of,
-    memory_of,
+    memory_name,
     names_by_address,
     part_names,
 )
@@ -272,8 +272,7 @@ def area_name(area: ObjectArea | None) -> str:
 
 
 def _origin(finding: Finding) -> str:
-    """What the memory of a line's object is called."""
-    return memory_of(finding.objects[0].origin) if finding.objects else ""
+    return memory_name(finding.objects[0].origin) if finding.objects else ""
 
 
 def record_name(finding: Finding) -> str:

@@ -187,8 +187,7 @@ def plain_build(tree: Tree, seen: Sequence[Path], file: str, unit: str | None) -
 
     Options of the user replace a database. What the user named is readable to the compiler: what is ``seen`` of the
     tree and its build, and the places in options or in a database of the build; those that a database in the tree
-    names are not.
-    Raises ``TreeError`` for a database or options that cannot be read.
+    names are not. Raises ``TreeError`` for a database or options that cannot be read.
     """
     build, cflags, root = tree.build, tree.cflags, tree.root.resolve()
     database = next((place / NAME for place in (build, tree.root) if place and (place / NAME).is_file()), None)

@@ -221,15 +221,13 @@ class AreaMap:
     """Areas that do not overlap, by address."""
 
     def __init__(self, areas: list[ObjectArea]) -> None:
-        """Sorts the areas."""
         self._areas = sorted(areas, key=lambda area: area.address)
         self._starts = [area.address for area in self._areas]
 
     def area(self, address: int) -> ObjectArea | None:
         """The area that holds ``address``."""
         index = bisect_right(self._starts, address) - 1
-        area = self._areas[index] if index >= 0 else None
-        return area if area is not None and address < area.end else None
+        return self._areas[index] if index >= 0 and address < self._areas[index].end else None
 
 
 def stacks(program: drgn.Program) -> AreaMap:

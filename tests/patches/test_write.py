@@ -289,8 +289,10 @@ def test_a_tree_without_what_the_change_saves_gets_no_patch(tmp_path: Path) -> N
 
 def test_noise_of_a_member_that_the_tree_has_not_refuses_no_patch(tmp_path: Path) -> None:
     optional = HEADER.replace("\tlong uses;", "#ifdef THREADS\n\tlong uses;\n#endif")
-    counts = (("root", "lock", 5000.0, 2.0), ("uses", "uses", 3.0, 2.9))
-    pairs = tuple(JudgedPair(*pair, true_sharing=False, before=old, after=new) for *pair, old, new in counts)
+    pairs = (
+        JudgedPair("root", "lock", true_sharing=False, before=5000, after=2),
+        JudgedPair("uses", "uses", true_sharing=True, before=3.0, after=2.9),
+    )
     chosen = replace(proposal(), judgement=Judgement(5003, 4.9, pairs=pairs, runs=1))
     assert not patched(tmp_path, {"src/cache.h": optional}, chosen).exact
 

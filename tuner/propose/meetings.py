@@ -202,7 +202,7 @@ class RecordHeat:
         in_slabs = self.mixes.placed and not self.mixes.rows
         # At each place, and at every start; with each of its phases by itself.
         places = [
-            (size, place, tuple(_one_phase(phase, size) for phase, _ in place.phases))
+            (size, place, tuple(_seen_mix(((phase, 1.0),), size) for phase, _ in place.phases))
             for size in LINE_SIZES
             for place in (
                 *(one for one in mix.at(size) if one.place),
@@ -228,7 +228,7 @@ class RecordHeat:
         return between, np.array([[one.weight] for one in self.contacts]).reshape(-1, 1)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def _seen_mix(seen: tuple[tuple[int, float], ...], line_bytes: int) -> PhaseMix:
     return phase_mix([PlacePhases("", line_bytes, seen)])
 
@@ -395,8 +395,3 @@ def cost(heat: RecordHeat, starts: Sequence[int], granule: int, growth: int = 0)
 @lru_cache(maxsize=1 << 14)
 def _share(last: int, gap: int, line_bytes: int, granule: int) -> float:
     return meeting_phases(Span(last, 1), Span(last + gap, 1), line_bytes, granule)
-
-
-@lru_cache(maxsize=1024)
-def _one_phase(phase: int, line_bytes: int) -> PhaseMix:
-    return phase_mix([PlacePhases("", line_bytes, ((phase, 1.0),))])

@@ -119,10 +119,8 @@ async def explained(lab: Laboratory, plan: TunePlan) -> ExplainedRun:
     found = explain(reading, profile, map_of=accesses_if_any)
     found = narrowed(found, type_name) if type_name else found
     if not found.findings:
-        raise NothingToSuggest(
-            f"no line of {profile.source} holds {type_name or 'anything'}; look at "
-            f"`{shlex.join(('linesmith', 'hot', str(elf), profile.source))}`"
-        )
+        hot = shlex.join(("linesmith", "hot", str(elf), profile.source))
+        raise NothingToSuggest(f"no line of {profile.source} holds {type_name or 'anything'}; look at `{hot}`")
     return ExplainedRun(elf, found.profile, reading.layouts, found.findings, trace)
 
 

@@ -271,7 +271,10 @@ def _counters_apart(case: Case) -> Iterator[StructuralAdvice]:
         if one.victim.member == one.writer.member and one.contended.least > 0
     )
     found = [_counting(case, name) for name in shared if (it := case.member(name)) and _may_count(case, name, it)]
-    names = tuple(one.name for one in found if one.hardly_read and not _is_looked_at(case, one.name))
+    # For code that adds to it and reads it besides it is a limit or a level, whose value decides.
+    code = [(it.name, users.counts) for it in found for part in case.code(it.name) for users in part.functions]
+    decide = {name for name, one in code if one.reads and (one.updates or one.atomics)}
+    names = tuple(one.name for one in found if one.hardly_read and one.name not in decide)
     share = case.share(*names)
     if len(names) < LEAST_COUNTERS or share < MOST_OF_LINE:
         return
@@ -286,12 +289,6 @@ def _counters_apart(case: Case) -> Iterator[StructuralAdvice]:
         before=(case.layout,),
         notes=("Who reads them then visits every CPU's part, or lives with sums that are a little old.",),
     )
-
-
-def _is_looked_at(case: Case, name: str) -> bool:
-    """Whether code that adds to it reads it besides: a limit or a level, whose value decides."""
-    counts = (one.counts for part in case.code(name) for one in part.functions)
-    return any(one.reads and (one.updates or one.atomics) for one in counts)
 
 
 def _may_count(case: Case, name: str, member: Member) -> bool:
