@@ -222,11 +222,8 @@ def words_to_go_on(
 
 def basis_given(context: click.Context) -> dict[str, object]:
     """What options and settings say of what candidates rest on, by parameter; a deadline only where a tree is read."""
-    named = (
-        one for one in (*_EXPLAINING[3:], *_PROPOSING) if one not in ("build", "deadline") or context.params["tree"]
-    )
-    sources = ((one, context.get_parameter_source(one)) for one in named)
-    return {one: context.params[one] for one, source in sources if source is not ParameterSource.DEFAULT}
+    named, usual = (*_EXPLAINING[3:], *_PROPOSING[: None if context.params["tree"] else -2]), ParameterSource.DEFAULT
+    return {one: context.params[one] for one in named if context.get_parameter_source(one) is not usual}
 
 
 html = click.option(

@@ -14,6 +14,7 @@ from linesmith.analyzer.base.errors import LinesmithError
 from linesmith.analyzer.cli import options, premises
 from linesmith.analyzer.cli.output import remark, shown, text_columns
 from linesmith.analyzer.cli.premises import CandidateChoice, number_of, scan_findings
+from linesmith.analyzer.cli.settings import settle
 
 if TYPE_CHECKING:
     from linesmith.analyzer.access.store import KeptAnswers
@@ -115,9 +116,9 @@ def command(
 
 
 def whole_question(context: click.Context, found: Explanation, profile: Path) -> tuple[object, ...]:
-    """All that the answer about the whole profile depends on, besides profile and build; no tree is scanned for it.
+    """What the answer about the whole profile depends on; of a tree, the files that declare the records stand for all.
 
-    ``context`` is one of this command. Of a tree, the files that declare the records on the lines stand for the rest.
+    ``context`` is one of this command.
     """
     given = options.basis_given(context)
     if "trace" not in given and found.given.recording and found.given.recording.trace:
@@ -125,10 +126,8 @@ def whole_question(context: click.Context, found: Explanation, profile: Path) ->
 
         given["trace"] = place_of_trace(profile)
     tree = given.get("tree")
-    declared = (
-        [tree / one.file for one in premises.objects(found).values() if one.file] if isinstance(tree, Path) else []
-    )
-    values = [(name, _stamp(one) if isinstance(one, Path) else one) for name, one in sorted(given.items())]
+    declared = [tree / one.file for one in premises.objects(found).values() if isinstance(tree, Path) and one.file]
+    values = [(name, _stamp(one) if isinstance(one, Path) else one) for name, one in given.items()]
     return "suggested", values, [_stamp(one) for one in declared]
 
 
@@ -143,11 +142,10 @@ def _stamp(file: Path) -> tuple[str, int, int] | None:
 
 def usual_question(found: Explanation, profile: Path) -> tuple[object, ...] | None:
     """The question that this command answers without options, with what is set now; ``None`` where that is refused."""
-    root = click.get_current_context().find_root()
-    group, words = root.command, ["--", found.reading.identity.path, str(profile)]
-    asked = group.get_command(root, "suggest") if isinstance(group, click.Group) else None
+    settle(command, "suggest")
+    words, root = ["--", found.reading.identity.path, str(profile)], click.get_current_context().find_root()
     try:
-        return None if asked is None else whole_question(asked.make_context("suggest", words, root), found, profile)
+        return whole_question(command.make_context("suggest", words, root), found, profile)
     except (click.UsageError, LinesmithError):
         return None
 

@@ -84,9 +84,8 @@ def render_table(
         command = shell_rows("next:", (*suggest, *narrowed), columns) if helped or not asked else ()
         blocks.append("\n".join([prose(_summary(helped, shown, asked=asked), then="  ", columns=columns), *command]))
     if first := helped or next((one for one in named if one.kinds), None):
-        known = first.suggested and first.suggested.saves
-        saving = "with the largest saving" if known else "whose change suggest explains"
-        most = saving if asked else "with the most false sharing"
+        most = f"with the {'largest saving' if asked else 'most false sharing'}"
+        most = "whose change suggest explains" if asked and _column(first, asked=asked) == UNKNOWN else most
         which = most if helped else "the first that is explained"
         why = f", {which} (--type {named[0].name} shows row 1)" if first is not named[0] else ""
         blocks.append(_paragraph(first, f"{first.name}{why}", unit(shown), columns))
@@ -105,8 +104,7 @@ def _summary(helped: RecordContention | None, shown: ProfileSection, *, asked: b
     if asked and most == UNKNOWN:
         return f"{_ASKED}: a change of {helped.name}, its saving is not known"
     unknown = f"between nothing and all of its {helped.share:.1%}"
-    amount = f"{most} of all {unit(shown)}" if most != UNKNOWN else unknown
-    first = f"{helped.name}, {amount}"
+    first = f"{helped.name}, {unknown if most == UNKNOWN else f'{most} of all {unit(shown)}'}"
     return f"{_ASKED}; the largest saving: {first}" if asked else f"most false sharing: {first}; {_SUGGEST}"
 
 

@@ -58,13 +58,12 @@ def render_json(
 def _record_json(one: RecordContention) -> Json:
     """A row of the table; ``explained`` are the ranks of its lines that are in ``lines``."""
     known = one.suggested
+    what = known and ", or: ".join(filter(None, (known.layout, known.structure)))
     return {
         **fields_of(one, "name", "apart", "places", "lines", "contended", "share", "removable", "kinds"),
         "pairs": one.pairs[:MOST_PAIRS],
         "advice": what_to_do(replace(one, suggested=None)),
-        "suggested": {"what": ", or: ".join(filter(None, (known.layout, known.structure))), "saves": known.saves}
-        if known
-        else None,
+        "suggested": known and {"what": what, "saves": known.saves},
         **fields_of(one, "movable"),
         "explained": [finding.rank for finding in one.findings],
     }

@@ -51,12 +51,10 @@ HEAD = ("", "record", "share of\n{0}", "what to do", "name", "saves of {1}\n(80%
 # A variable is refused with these words, and has an answer that begins with those.
 NO_MEMBERS = "is a variable without members"
 ALONE = "a lone variable"
-# What is wrong where a change of the structure is advised.
+# What is wrong where a change of the structure is advised, if not true sharing.
 _WRONG = {
     StructureKind.SHARD: TriageKind.LOCK_CONTENTION,
     StructureKind.SHRINK: TriageKind.LOCK_CONTENTION,
-    StructureKind.COUNT_APART: TriageKind.TRUE_SHARING,
-    StructureKind.READ_FIRST: TriageKind.TRUE_SHARING,
     StructureKind.PUSH_OUT: TriageKind.FALSE_SHARING,
     StructureKind.PULL_IN: TriageKind.SEVERAL_OBJECTS,
 }
@@ -150,13 +148,13 @@ def _weight(one: RecordChange, pairs: Sequence[RecordPair]) -> tuple[float, floa
 
 def suggested_changes(answers: Sequence[RecordAnswer]) -> dict[str, SuggestedChange]:
     """What `hot` shows of the answers, by record."""
-    best = explained(answers)
+    best, of = explained(answers), TriageKind.TRUE_SHARING
     found = {}
     for one in answers:
         saves = [f"{it.saves}".partition(" (")[0] if it.saves else "" for it in one.changes]
         layout = next((it.what for it in one.changes if it.numbered), one.reason).replace("; ", ", ")
-        advised = next(((it.what.replace("; ", ", "), _WRONG[it.advice.kind]) for it in one.changes if it.advice), ())
-        found[one.record] = SuggestedChange(layout, next(iter(saves), None), one is best, *advised)
+        advised = [(it.what.replace("; ", ", "), _WRONG.get(it.advice.kind, of)) for it in one.changes if it.advice]
+        found[one.record] = SuggestedChange(layout, next(iter(saves), None), one is best, *next(iter(advised), ()))
     return found
 
 
