@@ -7,7 +7,6 @@ summary to standard error.
 
 from __future__ import annotations
 
-import gc
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
@@ -290,7 +289,6 @@ def record(recorder: Recorder, order: Order, output: Path) -> tuple[Profile | No
     refuse_unnamed_objects(vmlinux, snapshot_source(_SNAPSHOT_SOURCE))
     with scratch("linesmith-record-", "cannot create a temporary directory") as folder, interruptible():
         trace = folder / _TRACE if order.trace else None
-        gc.disable()  # no circle is in a profile, and to look for one takes a quarter of the time
         recorded = recorder.record(replace(order, trace=trace), folder, tell_who_waits)
         dump = " and looking up objects in the memory dump" if recorded.memory is not None else ""
         tell_who_waits(f"the run has ended; reading its counts{dump}")
@@ -301,7 +299,6 @@ def record(recorder: Recorder, order: Order, output: Path) -> tuple[Profile | No
             with trace.open("rb") as file:  # it may be larger than memory
                 deliver_parts(iter(partial(file.read, _PART_BYTES), b""), order.trace, ("trace",))
     deliver(encode_for(profile, output) if profile else recorded.report.encode("utf-8", "surrogateescape"), output)
-    gc.enable()
     return profile, recorded.status
 
 

@@ -38,7 +38,6 @@ struct journal_batch {
 /** Who drives the virtual CPUs of a guest. */
 enum journal_writers {
   WRITERS_ONE_THREAD,  // one thread all of them
-  WRITERS_IN_TURN,     // a thread each, one at a time
   WRITERS_AT_ONCE      // a thread each: every entry is read at once, where it was written
 };
 

@@ -19,9 +19,10 @@ static uint32_t path_of(void *context, uint32_t cpu) {
   return call_paths_number(&run->paths, &calls->halves[calls->upper]);
 }
 
+/** Who waits for room in a journal looks asleep, and would lose the turn; so only one thread that drives all
+ * has one. */
 static enum journal_writers writers(const struct run *run) {
-  if (run->options.interleave == INTERLEAVE_EXACT) return WRITERS_ONE_THREAD;
-  return run->options.interleave == INTERLEAVE_TURNS ? WRITERS_IN_TURN : WRITERS_AT_ONCE;
+  return run->options.interleave == INTERLEAVE_EXACT ? WRITERS_ONE_THREAD : WRITERS_AT_ONCE;
 }
 
 static bool fill(struct run *run, char *problem, size_t problem_bytes) {
