@@ -279,6 +279,6 @@ def test_what_suggest_found_is_what_hot_shows_from_then_on(made: Recorded, tmp_p
     saved = {one: (found[0]["saves"] or {}).get("share", 0) for one, found in changes.items() if found}
     first = max(saved, key=lambda one: saved[one])
     assert re.search(rf"\nnext: linesmith suggest .*--type {first}\n", after.replace(" \\\n", ""))
-    advice = {one["name"]: one["advice"] for one in json.loads(run("hot", "--format", "json"))["records"]}
+    suggested = {one["name"]: one["suggested"] for one in json.loads(run("hot", "--format", "json"))["records"]}
     for record, found in changes.items():
-        assert not found or found[0]["what"].replace("; ", ", ") in advice[record]
+        assert not found or found[0]["what"].replace("; ", ", ") in suggested[record]["what"]
