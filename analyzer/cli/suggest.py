@@ -322,7 +322,7 @@ def tell_choice(candidate: Candidate) -> None:
     from linesmith.analyzer.model.candidate import candidate_name
     from linesmith.analyzer.report.candidate import change
 
-    remark(f"takes candidate {candidate_name(candidate)} of `linesmith suggest`: {change(candidate)}")
+    remark(f"takes candidate {candidate_name(candidate)} of `linesmith suggest --tree`: {change(candidate)}")
 
 
 def sharded(found: Explanation, type_: str | None, trace: Path | None, shard: str, ways: int, by: str) -> Sharded:

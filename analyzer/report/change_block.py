@@ -283,9 +283,10 @@ def _gains_and_losses(
     yield from labelled("worse", worse(judged, code))
     listed_ = (*better[:most], *risen(judged)[:MOST_WORSE])
     rest = [sum(counts[pair][when] for pair in listed_) for when in (0, 1)]
-    if listed_ and abs(judged.saved - rest[0] + rest[1]) >= 1:
-        before, after = judged.before - rest[0], judged.after - rest[1]
-        yield "others", f"net of all misses on the record that are not listed: {before:,.0f} -> {after:,.0f}"
+    gained = judged.saved - rest[0] + rest[1]
+    if listed_ and abs(gained) >= 1:
+        change = f"{abs(gained):,.0f} {'fewer' if gained > 0 else 'more'}"
+        yield "others", f"all misses on the record that are not listed, net: {change}"
 
 
 def _code(victim: str, writer: str, known: RecordContention, *, stores: bool, loads: bool) -> Iterator[str]:

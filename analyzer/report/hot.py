@@ -471,7 +471,7 @@ def met_sentences(one: RecordContention, unit: str) -> Iterator[str]:
     words = [f"{count:,.0f} ({_share(one, Bounds(count, count))}) {where}" for count, where in more if count >= 1]
     if groups and words:
         yield f"The rest: {', '.join(words)}."
-    if any(map(doubted, one.findings)):
+    if any(map(doubted, text)):
         yield "What is marked (?) may be another member in the build of the report: give its own ELF file to know."
 
 

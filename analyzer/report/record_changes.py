@@ -118,8 +118,11 @@ def record_answers(suggested: Suggested) -> tuple[RecordAnswer, ...]:
     for name, share in shares.items():
         if name and share >= WORTH_CHANGING and not suggested.narrowed_to:
             grouped.setdefault(name, [])
-    shares = {name: shares.get(name, sum(one.share for one in found)) for name, found in grouped.items()}
     proposed, numbered = {one.finding.rank: one for one in suggested.lines}, suggested.by_line()
+    if suggested.narrowed_to:  # others on the same lines were not looked at
+        asked = {name: found for name, found in grouped.items() if any(one.rank in proposed for one in found)}
+        grouped = asked or grouped
+    shares = {name: shares.get(name, sum(one.share for one in found)) for name, found in grouped.items()}
     answers = []
     for rank, record in enumerate(sorted(grouped, key=lambda one: -shares[one]), 1):
         found = grouped[record]
