@@ -344,6 +344,7 @@ def kept_answers(reading: Reading, profile: Profile, lines: bytes, *options: obj
 def _code() -> tuple[tuple[str, int, int], ...]:
     """What tells one state of our own code and data from another: a new release, or an edited file, may answer else."""
     product, native = Path(__file__).parents[2], find_spec("linesmith.analyzer._native")
-    files = [path for part in ("analyzer", "plugins", "tuner") for path in sorted(product.glob(f"{part}/*/*.[pt]*"))]
+    places = [f"{part}/*/*.{kind}" for part in ("analyzer", "patches", "plugins", "tuner") for kind in ("py", "txt")]
+    files = [path for place in places for path in sorted(product.glob(place))]
     files += Path(native.origin).parents[1].glob("*/_*.so") if native is not None and native.origin else []
     return tuple((path.name, facts.st_size, facts.st_mtime_ns) for path in files if (facts := path.stat()))

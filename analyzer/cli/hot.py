@@ -55,7 +55,10 @@ def command(
     found = analyse(elf, profile, evidence)
     question = found.answers and usual_question(found, profile)
     known = found.answers.load(question, dict[str, SuggestedChange]) if found.answers and question else None
-    records = tuple(replace(one, suggested=known.get(one.name)) if known else one for one in found.records)
+    records = tuple(
+        replace(one, suggested=known.get(one.name)) if known and one.name and not one.apart else one
+        for one in found.records
+    )
     part = narrowed_to(found, type_, line)
     shown = ProfileSection(found.profile, evidence.section, found.reports, part.left_out)
     lines, identity = by_removable((*part.findings, *part.colder)), found.reading.identity

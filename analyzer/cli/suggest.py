@@ -92,8 +92,8 @@ def command(
     every = ("linesmith", "hot", *options.words_to_go_on(elf, profile, options.EXPLAINED), "--full")
     which = ProfileSection(found.profile, evidence.section, found.reports).which
     answers = replace(answers, given=options.words_to_go_on(elf, profile), hot=every, which=which)
-    if found.answers is not None and not type_ and candidate is None:
-        question = whole_question(click.get_current_context(), found, profile)
+    question = whole_question(click.get_current_context(), found, profile)
+    if found.answers is not None and question is not None and not type_ and candidate is None:
         found.answers.keep(question, suggested_changes(record_answers(answers)))
     there = [one.candidate for one in answers.numbered()]
     number = number_of(candidate, there, lambda: free_candidates(looked_at, known, trace))
@@ -115,20 +115,19 @@ def command(
     options.write(text, output)
 
 
-def whole_question(context: click.Context, found: Explanation, profile: Path) -> tuple[object, ...]:
-    """What the answer about the whole profile depends on; of a tree, the files that declare the records stand for all.
+def whole_question(context: click.Context, found: Explanation, profile: Path) -> tuple[object, ...] | None:
+    """What the answer about the whole profile depends on; ``None`` with a tree, where that is every file of it.
 
     ``context`` is one of this command.
     """
     given = options.basis_given(context)
+    if "tree" in given:
+        return None
     if "trace" not in given and found.given.recording and found.given.recording.trace:
         from linesmith.tuner.replay.replayer import place_of_trace
 
         given["trace"] = place_of_trace(profile)
-    tree = given.get("tree")
-    declared = [tree / one.file for one in premises.objects(found).values() if isinstance(tree, Path) and one.file]
-    values = [(name, _stamp(one) if isinstance(one, Path) else one) for name, one in given.items()]
-    return "suggested", values, [_stamp(one) for one in declared]
+    return "suggested", [(name, _stamp(one) if isinstance(one, Path) else one) for name, one in given.items()]
 
 
 def _stamp(file: Path) -> tuple[str, int, int] | None:
@@ -146,7 +145,7 @@ def usual_question(found: Explanation, profile: Path) -> tuple[object, ...] | No
     words, root = ["--", found.reading.identity.path, str(profile)], click.get_current_context().find_root()
     try:
         return whole_question(command.make_context("suggest", words, root), found, profile)
-    except (click.UsageError, LinesmithError):
+    except (click.UsageError, LinesmithError, OSError):  # what `hot` itself does not need
         return None
 
 

@@ -413,7 +413,9 @@ def what_to_do(one: RecordContention) -> str:
         for what, kinds, usual in answers:
             if what and (kinds or known.saves is not None):
                 parts.pop(TriageKind.UNKNOWN, None)
-                parts |= {**dict.fromkeys(kinds, ""), next(iter(kinds), usual): what}
+                kind = next(iter(kinds), usual)
+                also = f"{known.layout}, or: " if what != known.layout == parts.get(kind) else ""
+                parts |= {**dict.fromkeys(kinds, ""), kind: f"{also}{what}"}
     return "; ".join(f"{kind}: {remedy}" if remedy else kind.value for kind, remedy in parts.items())
 
 

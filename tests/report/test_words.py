@@ -164,6 +164,8 @@ PUSHED = SuggestedChange("", "", structure="put m0 into an object of its own", o
         (PUSHED, "true, false", f"true sharing: {FEWER}; false sharing: put m0 into an object of its own"),
         (replace(MOVED, structure="count m0 per CPU"), "false, true",
          "false sharing: move m5 behind m9; true sharing: count m0 per CPU"),
+        (replace(MOVED, structure="put m0 apart", of=TriageKind.FALSE_SHARING), "true, false",
+         f"true sharing: {FEWER}; false sharing: move m5 behind m9, or: put m0 apart"),
         (COUNTED, "lock, true", "lock contention: shard m0 or hold it shorter; true sharing: count m0 per CPU"),
         (SHARDED, "true, lock", f"true sharing: {FEWER}; lock contention: shard m0"),
         (MOVED, "true", f"true sharing: {FEWER}; false sharing: move m5 behind m9"),

@@ -290,7 +290,7 @@ def asserting(example: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.usefixtures("parser")
-def test_hot_shows_what_suggest_says_with_the_tree_that_is_set(example: Path, asserting: Path) -> None:
+def test_hot_shows_nothing_of_what_suggest_says_with_a_tree(example: Path, asserting: Path) -> None:
     def hot(**variables: str) -> object:
         words = "hot", example / "bench", example / "bench.c2c", "--format", "json"
         (record,) = json.loads(linesmith(*words, env={**os.environ, **variables}).stdout)["records"]
@@ -303,13 +303,8 @@ def test_hot_shows_what_suggest_says_with_the_tree_that_is_set(example: Path, as
 
     free, tree = suggest(), {"LINESMITH_TREE": str(asserting)}
     assert (hot(), hot(**tree)) == (free, None)
-    bound = suggest(**tree)
-    assert bound != free
-    assert (hot(), hot(**tree)) == (free, bound)
-    assert hot(**tree, LINESMITH_DEADLINE="7") is None, "which may leave work undone"
-    declared = asserting / "session_index.h"
-    declared.write_text(f"{declared.read_text()}\n")
-    assert (hot(), hot(**tree)) == (free, None), "the tree is another"
+    assert suggest(**tree) != free
+    assert (hot(), hot(**tree)) == (free, None), "any file of a tree may have changed since"
 
 
 @pytest.mark.usefixtures("parser")
