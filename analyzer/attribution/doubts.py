@@ -89,7 +89,7 @@ def contradiction(one: Hypothesis, clues: Sequence[Clue]) -> str:
 def misfit_words(offsets: Sequence[int]) -> str:
     """What is reported of places in the line that hardly fit."""
     places = ", ".join(f"{offset:#x}" for offset in offsets)
-    return f"what is touched at {places} hardly fits it: the type may be laid out otherwise there"
+    return f"what is touched at {places} hardly fits the likeliest type, which may be laid out otherwise there"
 
 
 def ill_fitting(one: Hypothesis, clues: Sequence[Clue]) -> tuple[int, ...]:

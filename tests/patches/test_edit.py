@@ -279,5 +279,5 @@ def test_it_says_who_writes_and_whose_line_it_is_off(proposal: Candidate, line: 
 
 def test_of_a_record_in_doubt_it_says_only_where_the_member_stands() -> None:
     """Who reads and who writes is then perhaps said of other members."""
-    seen = LineObject("s", 1, 0, 1.0, Outcome.RESOLVED, doubt="what is touched at 0x8 hardly fits it")
+    seen = LineObject("s", 1, 0, 1.0, Outcome.RESOLVED, doubt="what is touched at 0x8 hardly fits the likeliest type")
     assert remarks_on(MOVED, replace(line_of(a=True, c=False), objects=(seen,))) == {"a": f"{OFF}."}

@@ -68,7 +68,7 @@ def test_a_doubt_about_the_record_stands_in_the_message_and_the_comment_can_be_l
     done = linesmith("patch", bench, odd, "--tree", tree, "--cflags=-std=c11", "--no-scan", "--no-comment")
     told = " ".join(done.stdout.split())
     assert "Written by " not in told
-    misfit = "what is touched at 0x20 hardly fits it: the type may be laid out otherwise there."
+    misfit = "what is touched at 0x20 hardly fits the likeliest type, which may be laid out otherwise there."
     assert f"may not be of struct session_index: {misfit}" in told
     assert "No benchmark has been run." in told
 

@@ -128,7 +128,7 @@ def test_a_guess_is_no_title_and_is_not_drawn_and_a_doubt_stands_in_the_answer()
     assert '<h2 id="line-0">Line 0: object not known</h2>' in page
     assert "<dt>but</dt><dd>two types explain the line equally well</dd>" in page
     assert "<svg" not in page
-    misfit = "what is touched at 0x8 hardly fits it"
+    misfit = "what is touched at 0x8 hardly fits the likeliest type"
     page = rendered(PERHAPS, replace(hot, objects=(replace(hot.objects[0], doubt=misfit),)))
     assert f'<p class="answer">{hot.triage.sentence}. In doubt: {misfit}.</p>' in page
 

@@ -99,7 +99,7 @@ def test_a_member_that_comes_to_lie_on_two_lines_is_told() -> None:
 
 def test_a_record_that_is_perhaps_another_is_in_doubt_wherever_the_candidate_is_told() -> None:
     line = locked(3700)
-    misfit = "what is touched at 0x8 hardly fits it: the type may be laid out otherwise there"
+    misfit = "what is touched at 0x8 hardly fits the likeliest type, which may be laid out otherwise there"
     found = propose(replace(line, objects=(replace(line.objects[0], doubt=misfit),)), LAYOUTS)[0]
     assert found.doubt == f"The line may not be of struct address_space: {misfit}."
     assert found.notes[0] == found.doubt
