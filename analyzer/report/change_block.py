@@ -24,7 +24,6 @@ from linesmith.analyzer.report.candidate import (
     short_change,
 )
 from linesmith.analyzer.report.findings import line_facts
-from linesmith.analyzer.report.hot import is_inner, met_sentences, shown_name, users_in, what_to_do
 from linesmith.analyzer.report.prose import WIDTH, counted, label_rows, labelled, prose, shell_rows
 from linesmith.analyzer.report.record_changes import (
     RecordAnswer,
@@ -34,6 +33,7 @@ from linesmith.analyzer.report.record_changes import (
     reason_of,
     unchanged,
 )
+from linesmith.analyzer.report.record_words import is_inner, met_sentences, shown_name, users_in, what_to_do
 from linesmith.analyzer.report.structure import copies_words, tables
 from linesmith.analyzer.sharing.changed_lines import (
     KEY,
@@ -126,7 +126,7 @@ def change_block(suggested: Suggested, answer: RecordAnswer, columns: int, most:
     drawn = MOST_LINES if most >= ROOMY else MOST_LINES // 2
     sizes = [*((drawn, pairs) for pairs in range(MOST_WHY, 0, -1)), (1, 1)] if first.numbered else [(drawn, 0)]
     for lines_drawn, pairs in sizes:
-        rows = _told_once(_block_rows(answer, suggested, columns, lines_drawn, pairs))
+        rows = _block_rows(answer, suggested, columns, lines_drawn, pairs)
         lines_of = [(row[0], label_rows([row], LABEL, columns)[0].splitlines()) for row in rows]
         if sum(len(shown) for _, shown in lines_of) <= room:
             break
@@ -192,7 +192,7 @@ def layout_rows(
         yield "interval", _covered(traced=found.runs == 1)
     alone = RecordContention("", (), 0, 0.0, 0.0, Bounds(), findings=tuple(record))
     known = next((one for one in suggested.records if finding.rank in {of.rank for of in one.findings}), alone)
-    yield from _gains_and_losses(candidate, record, known, pairs)
+    yield from _told_once(_gains_and_losses(candidate, record, known, pairs))
     if found.runs:
         of, whole = f"accesses to {counted(found.objects, 'object')}", f"{found.before:,.0f} {counted_as}"
         if found.runs == 1:

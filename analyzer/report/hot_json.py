@@ -12,8 +12,8 @@ from dataclasses import replace
 from linesmith.analyzer.attribution.variables import lines_apart
 from linesmith.analyzer.model import ElfIdentity, Finding, LineMember, LineObject
 from linesmith.analyzer.report.findings import ProfileSection
-from linesmith.analyzer.report.hot import what_to_do
 from linesmith.analyzer.report.prose import Json, fields_of, hexadecimal, json_text
+from linesmith.analyzer.report.record_words import what_to_do
 from linesmith.analyzer.sharing.findings import accounts
 from linesmith.analyzer.sharing.records import RecordContention
 

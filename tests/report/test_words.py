@@ -46,8 +46,9 @@ from linesmith.analyzer.model import (
 )
 from linesmith.analyzer.report import structure
 from linesmith.analyzer.report.findings import ProfileSection, render_lines
-from linesmith.analyzer.report.hot import members_that_meet, record_rows, render_table, what_to_do
+from linesmith.analyzer.report.hot import record_rows, render_table
 from linesmith.analyzer.report.prose import fitted
+from linesmith.analyzer.report.record_words import members_that_meet, what_to_do
 from linesmith.analyzer.sharing.findings import findings
 from linesmith.analyzer.sharing.records import (
     RecordContention,
